@@ -100,17 +100,27 @@ ffmpeg: ## install ffmpeg, for the node classes of sound and video; their tests 
 	elif command -v brew >/dev/null; then brew install ffmpeg; fi
 
 .PHONY: test
-test: postgres bin/millrace-temporal $(S3SERVER) ## vet and test both modules, with real PostgreSQL, Temporal and S3 server (ARGS="-run …")
+test: export MILLRACE_TEST_S3_SERVER := $(S3SERVER)
+test: postgres bin/millrace-temporal $(S3SERVER) ## vet and test every module, with real PostgreSQL, Temporal and S3 server (ARGS="-run …")
 	$(GO) vet ./...
-	cd localtemporal && $(GO) vet ./...
-	MILLRACE_TEST_S3_SERVER=$(S3SERVER) $(GO) test -timeout 40m $(ARGS) ./...
-	cd localtemporal && $(GO) test $(ARGS) ./...
-	cd deploy/helm && $(GO) test ./...
-	cd deploy/release && $(GO) test ./...
+	$(GO) -C test vet ./...
+	$(GO) -C localtemporal vet ./...
+	$(GO) test -timeout 40m $(ARGS) ./...
+	$(GO) -C test test -timeout 40m $(ARGS) ./...
+	$(GO) -C localtemporal test $(ARGS) ./...
+	$(GO) -C deploy/helm test ./...
+	$(GO) -C deploy/release test ./...
+
+# What changed since the branch left BASE, and in the working tree, decides what is linted and tested: see CONTRIBUTING.md.
+BASE ?= main
+.PHONY: check
+check: $(GOLANGCI) ## what to run before each commit: vet everything, lint and test what changed since BASE=main
+	@GO="$(GO)" GOLANGCI="$(GOLANGCI)" BASE="$(BASE)" .ci/check
 
 .PHONY: test/race
 test/race: postgres bin/millrace-temporal ## the tests under the race detector
 	CGO_ENABLED=1 $(GO) test -race -timeout 30m $(ARGS) ./...
+	CGO_ENABLED=1 $(GO) -C test test -race -timeout 30m $(ARGS) ./...
 
 # Where goroutines meet, and quick enough for every change.
 RACE_CORE := ./activities/... ./workflows ./internal/eventlog ./internal/engine/graph ./internal/domain/job ./internal/domain/outbox \
@@ -122,26 +132,27 @@ test/core: ## the concurrent core under the race detector
 
 .PHONY: test/chaos
 test/chaos: postgres bin/millrace-temporal ## kill and stop parts of a running service at random, and look for what was lost (MINUTES=…, ARGS="-seed …")
-	$(GO) run ./test/chaos -minutes $(MINUTES) $(ARGS)
+	$(GO) -C test build -o $(CURDIR)/bin/chaos ./chaos
+	bin/chaos -minutes $(MINUTES) $(ARGS)
 
 SCHEMATHESIS  := $(TOOLS)/schemathesis-4.32.5
 .PHONY: test/generated
 test/generated: postgres bin/millrace-temporal ## requests generated from the OpenAPI document, two minutes of them; installs schemathesis from PyPI
 	@[ -x $(SCHEMATHESIS)/bin/schemathesis ] || { python3 -m venv $(SCHEMATHESIS) && $(SCHEMATHESIS)/bin/pip install --quiet schemathesis==4.32.5; }
-	MILLRACE_SCHEMATHESIS=$(SCHEMATHESIS)/bin/schemathesis $(GO) test ./test/generated -count=1 -v
+	MILLRACE_SCHEMATHESIS=$(SCHEMATHESIS)/bin/schemathesis $(GO) -C test test ./generated -count=1 -v
 
 .PHONY: test/large
 test/large: ## a file of 2 GiB from a simulated ComfyUI server, through the whole service
-	MILLRACE_TEST_LARGE_FILES=1 $(GO) test -count=1 -timeout 30m -v -run '^TestLimits$$/file' $(ARGS) ./test/servers
+	MILLRACE_TEST_LARGE_FILES=1 $(GO) -C test test -count=1 -timeout 30m -v -run '^TestLimits$$/file' $(ARGS) ./servers
 
 .PHONY: test/compose
 test/compose: bin/millrace bin/millrace-temporal ## run docker-compose.yml and a job through it; builds images, and stand-ins for those that the engine lacks
 	mkdir -p dist/image/$(shell $(GO) env GOARCH) && cp bin/millrace dist/image/$(shell $(GO) env GOARCH)/
-	MILLRACE_TEST_COMPOSE=1 $(GO) test ./test/compose -count=1 -v -timeout 20m
+	MILLRACE_TEST_COMPOSE=1 $(GO) -C test test ./compose -count=1 -v -timeout 20m
 
 # The release before is the program of the commit that changed the schema last: an older one could not be gone back to. Where
 # history does not have it, both releases are the same program.
-PREVIOUS ?= $(shell git log -1 --format=%h -- internal/postgres/migrations/*.sql internal/postgres/migrations/schema 2>/dev/null)
+PREVIOUS ?= $(shell git log -1 --format=%h -- internal/postgres/migrations 2>/dev/null)
 .PHONY: test/cluster
 test/cluster: postgres bin/millrace bin/millrace-temporal $(S3SERVER) ## a cluster of seven processes under load: an upgrade from the release before and back, kills (PREVIOUS=COMMIT)
 	@rm -f bin/millrace-previous; tree=$$(mktemp -d); trap 'git worktree remove --force $$tree 2>/dev/null || rm -rf $$tree' EXIT; \
@@ -150,7 +161,7 @@ test/cluster: postgres bin/millrace bin/millrace-temporal $(S3SERVER) ## a clust
 	  (cd $$tree && CGO_ENABLED=0 $(GO) build -ldflags "-X github.com/millrace-dev/millrace/internal/config/version.Version=$(PREVIOUS)" -o $(CURDIR)/bin/millrace-previous ./cmd/millrace); \
 	fi; \
 	previous=$(CURDIR)/bin/millrace-previous; [ -x $$previous ] || previous=; \
-	MILLRACE_TEST_CLUSTER=1 MILLRACE_TEST_PREVIOUS=$$previous MILLRACE_TEST_S3_SERVER=$(S3SERVER) $(GO) test ./test/cluster -count=1 -v -timeout 10m $(ARGS)
+	MILLRACE_TEST_CLUSTER=1 MILLRACE_TEST_PREVIOUS=$$previous MILLRACE_TEST_S3_SERVER=$(S3SERVER) $(GO) -C test test ./cluster -count=1 -v -timeout 10m $(ARGS)
 
 .PHONY: test/comfyui
 test/comfyui: ## the conformance suite on real ComfyUI servers (COMFYUI=http://…[,http://…]); each needs a checkpoint
@@ -160,7 +171,7 @@ test/comfyui: ## the conformance suite on real ComfyUI servers (COMFYUI=http://�
 .PHONY: test/compare
 test/compare: postgres bin/millrace-temporal ## random graphs here and on a ComfyUI server, compared (COMFYUI=http://…, GRAPHS=300, SEED=1)
 	@[ -n "$(COMFYUI)" ] || { echo "COMFYUI names no server: make test/compare COMFYUI=http://127.0.0.1:8188" >&2; exit 1; }
-	MILLRACE_TEST_COMFYUI=$(COMFYUI) GRAPHS=$(GRAPHS) SEED=$(SEED) $(GO) test -count=1 -timeout 60m -v $(ARGS) ./test/compare
+	MILLRACE_TEST_COMFYUI=$(COMFYUI) GRAPHS=$(GRAPHS) SEED=$(SEED) $(GO) -C test test -count=1 -timeout 60m -v $(ARGS) ./compare
 
 .PHONY: bench
 bench: postgres $(BENCHES:%=bench/%) ## measure: the programs in bench/, one after the other
@@ -177,20 +188,25 @@ profile: postgres bin/millrace bin/millrace-temporal ## record anew what both pr
 
 .PHONY: histories
 histories: postgres bin/millrace-temporal ## record the workflow histories that the replay tests use
-	$(GO) test ./test/durability -count=1 -run TestHistoriesOfRealRunsReplay -record
-	$(GO) test ./test/calls -count=1 -run TestHistoriesOfRealCallsReplay -record
-	$(GO) test ./test/e2e -count=1 -run TestSweepRemovesExpiredAssetsExceptThoseJobsNeed -args -record
+	$(GO) -C test test ./durability -count=1 -run TestHistoriesOfRealRunsReplay -record
+	$(GO) -C test test ./calls -count=1 -run 'TestHistoriesOfRealCallsReplay|TestTheWorkflowOfAShortCallIsOneTask' -record
+	$(GO) -C test test ./e2e -count=1 -run TestSweepRemovesExpiredAssetsExceptThoseJobsNeed -args -record
+
+RELEASE ?= $(shell sed -n 's/^const Base = "\(.*\)"/\1/p' internal/config/version/version.go)
+.PHONY: release/data
+release/data: postgres bin/millrace-temporal ## record the data of a service, which later versions must serve; with each tag (RELEASE=1.2.3)
+	$(GO) -C test test ./durability -count=1 -run TestDataOfAReleaseIsRecorded -release $(RELEASE)
 
 .PHONY: fmt
 fmt: $(GOLANGCI) ## format the code
 	$(GOLANGCI) fmt ./...
-	cd localtemporal && $(GOLANGCI) fmt --config ../.golangci.yml ./...
+	for module in test localtemporal; do (cd $$module && $(GOLANGCI) fmt --config ../.golangci.yml ./...) || exit 1; done
 
 .PHONY: lint
 lint: $(GOLANGCI) $(WORKFLOWCHECK) ## format check, linters, import rules, workflow determinism
 	@changes=$$($(GOLANGCI) fmt --diff ./...) || { echo "$$changes"; echo "run: make fmt" >&2; exit 1; }
 	$(GOLANGCI) run ./...
-	cd localtemporal && $(GOLANGCI) run --config ../.golangci.yml ./...
+	for module in test localtemporal; do (cd $$module && $(GOLANGCI) run --config ../.golangci.yml ./...) || exit 1; done
 	$(WORKFLOWCHECK) ./workflows/...
 
 .PHONY: generate
@@ -200,13 +216,10 @@ generate: ## write what is generated: docs/nodes.md, docs/nodes/*.md
 .PHONY: verify
 verify: ## fail when generated code or go.mod is stale, or another platform does not compile
 	$(GO) generate ./...
-	$(GO) mod tidy -diff
-	cd localtemporal && $(GO) mod tidy -diff
-	cd deploy/helm && $(GO) mod tidy -diff
-	cd deploy/release && $(GO) mod tidy -diff
+	for module in . test localtemporal deploy/helm deploy/release; do $(GO) -C $$module mod tidy -diff || exit 1; done
 	git diff --exit-code
-	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 $(GO) build ./...
-	GOOS=linux GOARCH=arm64 CGO_ENABLED=0 $(GO) build ./...
+	for system in darwin linux; do for module in . test; do \
+	  GOOS=$$system GOARCH=arm64 CGO_ENABLED=0 $(GO) -C $$module build ./... || exit 1; done; done
 
 .PHONY: clean
 clean: ## remove what was built

@@ -13,7 +13,6 @@ import (
 	"github.com/millrace-dev/millrace/activities/nodevalue"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/nodecache"
-	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/eventlog"
@@ -49,7 +48,6 @@ type Deps struct {
 	Values    *nodevalue.Store
 	Cache     *nodecache.Cache // results of earlier jobs; nil = every node runs
 	Bus       stream.Publisher
-	Notify    func([]outbox.Intent) // wakes the relay for intents that are due now
 	Stops     *Stops
 	Marks     Marks // nil = a node that kills its worker is retried without limit
 	MaxPixels int64

@@ -28,9 +28,9 @@ type BeginResult struct {
 	Canceled bool // the user canceled the job before the run began
 	PlanHash string
 	Shape    graph.Shape
-	Cached   []Input    `json:"Spared,omitempty"` // cached units, with the values that are read
-	First    *RunResult `json:",omitempty"`       // result of the scheduler's first batch, if Begin ran it
-	Ended    bool       `json:",omitempty"`       // the first batch was the whole run, and its end is recorded
+	Cached   []Input    `json:",omitempty"` // cached units, with the values that are read
+	First    *RunResult `json:",omitempty"` // result of the scheduler's first batch, if Begin ran it
+	Ended    bool       `json:",omitempty"` // the first batch was the whole run, and its end is recorded
 
 	Nodes   []string    `json:",omitempty"` // id and class by unit, for readers of the history; empty for a very large graph
 	Class   string      `json:",omitempty"` // class of the node that is expected to take longest
@@ -149,7 +149,9 @@ func (g *Graph) runFirst(ctx context.Context, c *chain, sched *graph.Scheduler, 
 }
 
 // afterFirst records the result of the first batch, and the end of the run if no other batch remains.
-func (g *Graph) afterFirst(ctx context.Context, c *chain, sched *graph.Scheduler, batch int, res BeginResult, first RunResult) (BeginResult, error) {
+func (g *Graph) afterFirst(ctx context.Context, c *chain, sched *graph.Scheduler, batch int, res BeginResult,
+	first RunResult,
+) (BeginResult, error) {
 	sched.Done(batch, first.Units)
 	res.First = &first
 	if first.Failed == "" && !first.Stopped && sched.Finished() {

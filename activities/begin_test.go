@@ -13,7 +13,6 @@ import (
 
 	"github.com/millrace-dev/millrace/activities"
 	"github.com/millrace-dev/millrace/internal/domain/job"
-	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/eventlog"
@@ -80,7 +79,6 @@ func beginning(t *testing.T, prompt string, at time.Time) (*bench, *counted) {
 	submitted, ok := data.(job.SubmittedV1)
 	require.True(t, ok)
 	b.activities.Events, b.activities.Jobs, b.activities.Tiers = log, ends{b.log}, noLimits{}
-	b.activities.Notify = func([]outbox.Intent) {}
 	b.activities.Graphs = graph.NewHandover[job.Fresh]()
 	b.activities.Graphs.Put(string(b.ref.Job), g, job.Fresh{Job: state, Document: submitted.Document, At: at})
 	return b, log

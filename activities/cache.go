@@ -95,7 +95,8 @@ func (p *planned) addRecorded(hits map[int]nodecache.Entry, state job.Job) {
 // output. The v2 surface stores the texts that a node shows as files.
 func (p *planned) brief(n *graph.PlanNode) bool {
 	class, known := p.classes.Lookup(n.Class)
-	return known && n.Segment == nil && n.Given == "" && class.Cost == nil && !class.Partner && (p.surface != job.SurfaceV2 || !class.OutputNode)
+	return known && n.Segment == nil && n.Given == "" && class.Cost == nil && !class.Partner &&
+		(p.surface != job.SurfaceV2 || !class.OutputNode)
 }
 
 // nodesOf returns the ids of the nodes of a unit, which is a segment or a single node.
@@ -168,7 +169,9 @@ func cachedInputs(a nodecache.Answer) []Input {
 // retain prepares the cache entry of a finished node. It stores the node's values if they were slow to compute, and
 // returns their references. A result that depends on a blocker is not cached, so that the next job reports the
 // blocker again.
-func (c *chain) retain(ctx context.Context, unit int, res node.Result, ui json.RawMessage, saved []job.OutputFile, took time.Duration) ([]string, error) {
+func (c *chain) retain(ctx context.Context, unit int, res node.Result, ui json.RawMessage, saved []job.OutputFile,
+	took time.Duration,
+) ([]string, error) {
 	if c.g.Cache == nil || c.plan.keys[unit].IsZero() || res.Blocked {
 		return nil, nil
 	}

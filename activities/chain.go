@@ -179,9 +179,10 @@ func (c *chain) execute(ctx context.Context, unit int, pn *graph.PlanNode, inv n
 		return c.failed(ctx, unit, pn, inv, err)
 	}
 	event := job.NodeExecutedV1{
-		Run: c.params.Run, Node: pn.ID, Class: pn.Class, UI: ui, Files: files.Saved(), Millis: took.Milliseconds(), Log: c.log.lines(), Blocked: res.Message,
-		Waited: c.waited().Milliseconds(),
-		Within: c.plan.positions[unit].expansion(),
+		Run: c.params.Run, Node: pn.ID, Class: pn.Class, UI: ui, Files: files.Saved(), Millis: took.Milliseconds(), Log: c.log.lines(),
+		Blocked: res.Message,
+		Waited:  c.waited().Milliseconds(),
+		Within:  c.plan.positions[unit].expansion(),
 	}
 	return true, c.executed(ctx, unit, res, event, took)
 }

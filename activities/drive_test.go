@@ -12,7 +12,9 @@ import (
 )
 
 // drive runs a plan to its end, or until a node fails, as the workflow does; run runs a batch.
-func (b *bench) drive(t *testing.T, plan activities.BeginResult, run func(*testing.T, activities.RunParams) activities.RunResult) (sched *graph.Scheduler, batches int, failed string) {
+func (b *bench) drive(t *testing.T, plan activities.BeginResult,
+	run func(*testing.T, activities.RunParams) activities.RunResult,
+) (sched *graph.Scheduler, batches int, failed string) {
 	t.Helper()
 	values := map[int][]string{}
 	sched = graph.NewScheduler(plan.Shape)

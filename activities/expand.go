@@ -25,15 +25,17 @@ const maxExpansionBytes = 4 << 20
 // expansionDoc is the state of an expanded node between the activity in which it expanded and the one that ends it.
 type expansionDoc struct {
 	graph.Expansion
-	UI       []map[string][]json.RawMessage `json:"ui,omitempty"`   // by call
-	Messages []string                       `json:"told,omitempty"` // by call: the message of the blocker that prevented the call
+	UI       []map[string][]json.RawMessage `json:"ui,omitempty"`       // by call
+	Messages []string                       `json:"messages,omitempty"` // by call: the message of the blocker that prevented the call
 	Files    []job.OutputFile               `json:"files,omitempty"`
 	Log      []string                       `json:"log,omitempty"`
 	Millis   int64                          `json:"millis,omitempty"`
 }
 
 // expand stores the graph that a node returned. The node ends when that graph has run.
-func (c *chain) expand(ctx context.Context, unit int, pn *graph.PlanNode, inv node.Invocation, res node.Result, doc expansionDoc) (bool, error) {
+func (c *chain) expand(ctx context.Context, unit int, pn *graph.PlanNode, inv node.Invocation, res node.Result,
+	doc expansionDoc,
+) (bool, error) {
 	shape, err := c.expansion(ctx, unit, pn, inv, res, doc)
 	if fault.KindOf(err) == fault.Internal && err != nil {
 		return false, err // an error of the store, or a bug
@@ -46,7 +48,9 @@ func (c *chain) expand(ctx context.Context, unit int, pn *graph.PlanNode, inv no
 	return true, c.events.flushIfDue(ctx, false)
 }
 
-func (c *chain) expansion(ctx context.Context, unit int, pn *graph.PlanNode, inv node.Invocation, res node.Result, doc expansionDoc) (*graph.ExpansionShape, error) {
+func (c *chain) expansion(ctx context.Context, unit int, pn *graph.PlanNode, inv node.Invocation, res node.Result,
+	doc expansionDoc,
+) (*graph.ExpansionShape, error) {
 	if err := c.mayExpand(unit); err != nil {
 		return nil, err
 	}
@@ -74,7 +78,8 @@ func (c *chain) expansion(ctx context.Context, unit int, pn *graph.PlanNode, inv
 		return nil, fmt.Errorf("encode an expansion: %w", err)
 	}
 	if len(raw) > maxExpansionBytes {
-		return nil, fault.New(fault.Exhausted, fault.CodeExpansionInvalid, "the constants of an expansion are longer than %d bytes", maxExpansionBytes)
+		return nil, fault.New(fault.Exhausted, fault.CodeExpansionInvalid, "the constants of an expansion are longer than %d bytes",
+			maxExpansionBytes)
 	}
 	ref, err := c.g.Values.PutDoc(ctx, c.params.Job, raw)
 	if err != nil {
@@ -104,7 +109,8 @@ func (c *chain) distinct(nodes []graph.ExpansionNode) error {
 	}
 	for i := range c.plan.Nodes {
 		if id := c.plan.Nodes[i].ID; taken[id] {
-			return fault.New(fault.Invalid, fault.CodeExpansionInvalid, "the node expands to a node %s, but the workflow already has a node with this id", id)
+			return fault.New(fault.Invalid, fault.CodeExpansionInvalid,
+				"the node expands to a node %s, but the workflow already has a node with this id", id)
 		}
 	}
 	return nil
@@ -123,7 +129,10 @@ func (e *expander) add(ctx context.Context, call int, res node.Result) error {
 	prefix := e.parent + "." + strconv.Itoa(call) + ".0."
 	if res.Expand != nil {
 		for i, n := range res.Expand.Nodes {
-			inner := graph.ExpansionNode{ID: prefix + strconv.Itoa(i+1), Class: n.Class, Display: n.Display, Inputs: make(map[string]any, len(n.Inputs))}
+			inner := graph.ExpansionNode{
+				ID: prefix + strconv.Itoa(i+1), Class: n.Class, Display: n.Display,
+				Inputs: make(map[string]any, len(n.Inputs)),
+			}
 			for _, name := range slices.Sorted(maps.Keys(n.Inputs)) {
 				input, err := e.input(ctx, prefix, n.Inputs[name])
 				if err != nil {
@@ -167,7 +176,10 @@ func (e *expander) source(ctx context.Context, prefix string, value node.Value) 
 			return graph.ExpansionValue{ID: g.ID}, nil
 		}
 	}
-	given := graph.GivenValue{ID: e.parent + ".value." + strconv.Itoa(len(e.doc.Given)), Ref: ref, Type: typeOf(value), Pixels: pixelsOf(value)}
+	given := graph.GivenValue{
+		ID: e.parent + ".value." + strconv.Itoa(len(e.doc.Given)), Ref: ref, Type: typeOf(value),
+		Pixels: pixelsOf(value),
+	}
 	if e.g.Cache != nil {
 		if given.Digest, err = nodecache.Digest(value); err != nil {
 			return graph.ExpansionValue{}, err
@@ -306,6 +318,7 @@ func (n *expandedNode) uiOutput(call int) map[string][]any {
 func keyless(classes *node.Registry, nodes []graph.PlanNode) bool {
 	return slices.ContainsFunc(nodes, func(n graph.PlanNode) bool {
 		class, ok := classes.Lookup(n.Class)
-		return n.Given == "" && (!ok || class.Uncached || class.NotIdempotent || class.OutputNode || class.Fingerprint != nil || nodecache.AsksForID(class))
+		return n.Given == "" && (!ok || class.Uncached || class.NotIdempotent || class.OutputNode || class.Fingerprint != nil ||
+			nodecache.AsksForID(class))
 	})
 }

@@ -57,7 +57,8 @@ func exceptionType(cause error) string {
 		return "ModelDownloadError"
 	case fault.CodePartnerFetch:
 		return "ImageDownloadError"
-	case call.ProviderError, call.ProviderTimeout, call.InternalError, call.ServiceUnavailable, call.CancelledType, fault.CodePartnerAnswer, fault.CodeNodeTimeout:
+	case call.ProviderError, call.ProviderTimeout, call.InternalError, call.ServiceUnavailable, call.CancelledType, fault.CodePartnerAnswer,
+		fault.CodeNodeTimeout:
 		return "ServiceError"
 	}
 	switch fault.KindOf(cause) {

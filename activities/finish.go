@@ -37,7 +37,7 @@ type FinishParams struct {
 // FinishResult is the end of a run for the result of its workflow. It is stored in Temporal's history, so it names
 // the node and its error type, and contains neither texts nor values.
 type FinishResult struct {
-	Outcome Outcome `json:",omitempty"` // "" = the run was not ended, or an earlier version ended it
+	Outcome Outcome `json:",omitempty"` // "" = the run was not ended
 	Node    string  `json:",omitempty"` // node that failed, of a failed run
 	Class   string  `json:",omitempty"`
 	Type    string  `json:",omitempty"`
@@ -96,7 +96,9 @@ func (g *Graph) finish(ctx context.Context, p FinishParams, events *recorder, le
 }
 
 // end is finish with a given ending.
-func (g *Graph) end(ctx context.Context, p FinishParams, ending job.Ending, events *recorder, lease *job.LeaseEnd) (applied bool, err error) {
+func (g *Graph) end(ctx context.Context, p FinishParams, ending job.Ending, events *recorder,
+	lease *job.LeaseEnd,
+) (applied bool, err error) {
 	if ending.Bounds, err = g.Tiers.Bounds(ctx, p.Account); err != nil {
 		return false, err
 	}
@@ -114,7 +116,6 @@ func (g *Graph) end(ctx context.Context, p FinishParams, ending job.Ending, even
 	case err != nil:
 		return false, err
 	}
-	g.Notify(ended.Intents)
 	g.plans.Remove(p.Job)
 	if p.Outcome != Succeeded && g.Partners != nil {
 		g.Partners.StopJob(ctx, p.RunRef)

@@ -49,7 +49,8 @@ func pictures(name string, cost time.Duration, output bool) *node.Class {
 // output node makes is reported when it has ended, and what is quick needs no preview.
 func TestSlowNodesPreviewTheirPictures(t *testing.T) {
 	t.Parallel()
-	slow, quick, shown := pictures("Slow", time.Second, false), pictures("Quick", time.Millisecond, false), pictures("Shown", time.Second, true)
+	slow, quick, shown := pictures("Slow", time.Second, false), pictures("Quick", time.Millisecond, false),
+		pictures("Shown", time.Second, true)
 	shown.Inputs = []node.Input{
 		{Name: "a", Type: node.Image, Section: node.Required}, {Name: "b", Type: node.Image, Section: node.Required},
 	}

@@ -58,7 +58,8 @@ func (c *chain) mark(ctx context.Context, pn *graph.PlanNode, class *node.Class)
 	}
 	dead, err := c.deaths(ctx, pn)
 	if err == nil && dead >= maxDeaths {
-		err = fault.New(fault.Exhausted, fault.CodeWorkerLost, "workers were lost %d times while they ran this node; it may need more memory than they have", dead)
+		err = fault.New(fault.Exhausted, fault.CodeWorkerLost,
+			"workers were lost %d times while they ran this node; it may need more memory than they have", dead)
 	}
 	if err != nil {
 		clear()

@@ -158,7 +158,8 @@ const stopWithin = 10 * time.Second
 // the answer.
 func (r *partnerRun) stopWaiting(ctx context.Context, inv call.Invocation) error {
 	cause := context.Cause(ctx)
-	given := fault.Wrap(cause, fault.Canceled, fault.CodeCanceled, "the node was interrupted") // the shutdown of a worker is not a failure of the node
+	// the shutdown of a worker is not a failure of the node
+	given := fault.Wrap(cause, fault.Canceled, fault.CodeCanceled, "the node was interrupted")
 	if !errors.Is(cause, errStopped) {
 		return given
 	}
@@ -186,7 +187,8 @@ func (p *Partners) StopJob(ctx context.Context, ref job.RunRef) {
 // exceptionType derives the exception. The text of a refusal may be shown to clients.
 func partnerFailure(model string, r *call.Refusal) error {
 	if errors.Is(r, call.ErrOutcomeUnknown) {
-		return fault.Wrap(r, fault.Conflict, call.InternalError, "%s: the request was sent but its answer is lost; it may be charged and is not sent again; retry the job to send a new request", model)
+		return fault.Wrap(r, fault.Conflict, call.InternalError,
+			"%s: the request was sent but its answer is lost; it may be charged and is not sent again; retry the job to send a new request", model)
 	}
 	kind := fault.Conflict
 	switch r.Type {

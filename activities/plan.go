@@ -82,7 +82,10 @@ func (g *Graph) planFrom(ctx context.Context, ref job.RunRef, j found) (*planned
 	if err != nil {
 		return nil, err
 	}
-	p := &planned{Plan: plan, classes: classes, hash: hash, source: source, submitted: state.SubmittedAt, surface: state.Surface, number: state.Number, outputs: &outputSizes{}, latest: &latestPlan{}}
+	p := &planned{
+		Plan: plan, classes: classes, hash: hash, source: source, submitted: state.SubmittedAt, surface: state.Surface,
+		number: state.Number, outputs: &outputSizes{}, latest: &latestPlan{},
+	}
 	g.identify(ctx, ref, p, parsed, state.Origin)
 	g.plans.Add(ref.Job, p)
 	return p, nil

@@ -20,10 +20,10 @@ type RunParams struct {
 	Units      []int       // in run order
 	Keep       []int       // units whose values are read outside this batch
 	Inputs     []Input     // values computed outside this batch
-	Expansions []Expansion `json:"Grown,omitempty"` // nodes that expanded, in order
-	Seen       int64       `json:",omitempty"`      // version of the job's stream after the latest ended batch
-	Last       bool        `json:",omitempty"`      // this segment is the last batch: its end is the end of the run
-	Stored     []string    `json:",omitempty"`      // with Last: references to values that no node will read again
+	Expansions []Expansion `json:",omitempty"` // nodes that expanded, in order
+	Seen       int64       `json:",omitempty"` // version of the job's stream after the latest ended batch
+	Last       bool        `json:",omitempty"` // this segment is the last batch: its end is the end of the run
+	Stored     []string    `json:",omitempty"` // with Last: references to values that no node will read again
 }
 
 // Expansion is an expanded node and its stored document.

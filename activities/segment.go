@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/golang-lru/v2/expirable"
@@ -45,7 +46,10 @@ const (
 
 // NewSegments returns the dependencies of running segments.
 func NewSegments(pool *placement.Pool, driver *driving.Driver) *Segments {
-	return &Segments{Pool: pool, Driver: driver, weights: expirable.NewLRU[string, int](maxWeights, nil, weightFor), firstSegments: newFirstSegmentSlots()}
+	return &Segments{
+		Pool: pool, Driver: driver, weights: expirable.NewLRU[string, int](maxWeights, nil, weightFor),
+		firstSegments: newFirstSegmentSlots(),
+	}
 }
 
 // RunSegment runs one segment on a ComfyUI server, as an activity with heartbeats, however long the segment must
@@ -65,7 +69,8 @@ func (g *Graph) RunSegment(ctx context.Context, p RunParams) (RunResult, error) 
 }
 
 // errWorkerStops is the cause of a context that ended because the worker is stopping.
-var errWorkerStops = fault.Wrap(driving.ErrHandedOver, fault.Canceled, fault.CodeWorkerStops, "the worker is stopping; another one continues")
+var errWorkerStops = fault.Wrap(driving.ErrHandedOver, fault.Canceled, fault.CodeWorkerStops,
+	"the worker is stopping; another one continues")
 
 // stepSegment runs a segment and reports whether the chain continues.
 func (c *chain) stepSegment(ctx context.Context, unit int, pn *graph.PlanNode) (bool, error) {
@@ -84,7 +89,10 @@ func (c *chain) stepSegment(ctx context.Context, unit int, pn *graph.PlanNode) (
 	if err != nil {
 		return false, err
 	}
-	s := &segmentRun{chain: c, Segments: c.g.Segments, unit: unit, pn: pn, args: args, key: server.Key{Job: c.params.Job, Run: c.params.Run, Unit: key}}
+	s := &segmentRun{
+		chain: c, Segments: c.g.Segments, unit: unit, pn: pn, args: args,
+		key: server.Key{Job: c.params.Job, Run: c.params.Run, Unit: key},
+	}
 	refs, err := s.run(ctx)
 	var failed *segmentFailure
 	switch {
@@ -252,20 +260,10 @@ func (s *segmentRun) waitForServer(ctx context.Context, after *retry) (server.Le
 			return s.Pool.Store().Drop(ctx, after.lease)
 		}
 	}
-	timer := time.AfterFunc(waitingAfter, func() { s.recordWaiting(ctx) })
-	defer timer.Stop()
-	waiting, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	go s.watchClasses(waiting, stop)
-	place := s.Pool.Place
-	if s.firstSegment {
-		place = s.Pool.PlaceNow
-	}
-	l, err := place(waiting, s.wait, queued)
+	l, cause, err := s.place(ctx, queued)
 	if errors.Is(err, placement.ErrNoneFree) {
 		return l, errFirstSegmentTime
 	}
-	cause := context.Cause(waiting)
 	if err != nil && (errors.Is(cause, errStopped) || errors.Is(cause, errClassesChanged)) {
 		leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
 		defer cancel()
@@ -279,7 +277,29 @@ func (s *segmentRun) waitForServer(ctx context.Context, after *retry) (server.Le
 	return l, err
 }
 
-// recordWaiting records why the segment waits. It runs concurrently with the wait and has a recorder of its own.
+// place waits for a server, and returns the cause for which the wait ended early. Nothing of the wait goes on behind it.
+func (s *segmentRun) place(ctx context.Context, queued func() error) (l server.Lease, cause, err error) {
+	waiting, stop := context.WithCancelCause(ctx)
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	defer stop(nil)
+	watching.Go(func() { s.watchClasses(waiting, stop) })
+	watching.Go(func() {
+		select {
+		case <-time.After(waitingAfter):
+			s.recordWaiting(ctx)
+		case <-waiting.Done():
+		}
+	})
+	place := s.Pool.Place
+	if s.firstSegment {
+		place = s.Pool.PlaceNow
+	}
+	l, err = place(waiting, s.wait, queued)
+	return l, context.Cause(waiting), err
+}
+
+// recordWaiting records why the segment waits. It runs during the wait and has a recorder of its own.
 func (s *segmentRun) recordWaiting(ctx context.Context) {
 	reason, err := s.Pool.WhyWaiting(ctx, s.key)
 	if err != nil || reason == "" {
@@ -350,9 +370,10 @@ func (s *segmentRun) attempt(ctx context.Context, l server.Lease) ([]string, *re
 	go s.renew(driven, l, lost)
 	res, err := s.Driver.Drive(driven, driving.Run{
 		Server: srv, Name: string(row.ID), Prompt: comfyui.NewPromptID(l.Prompt(l.Attempt)), NewPrompt: l.Fresh,
-		Segment: s.pn.Segment, Graph: s.plan.source.Prompt, Inputs: s.args, Classes: s.plan.classes, Offers: s.Pool.Offers(row.ID), Extra: extra, Recorder: recorder,
-		Files: func(id string) driving.NodeFiles { return s.g.Files(s.params.RunRef, id) },
-		Ended: func() { recorder.freeServer(l) },
+		Segment: s.pn.Segment, Graph: s.plan.source.Prompt, Inputs: s.args, Classes: s.plan.classes, Offers: s.Pool.Offers(row.ID), Extra: extra,
+		Recorder: recorder,
+		Files:    func(id string) driving.NodeFiles { return s.g.Files(s.params.RunRef, id) },
+		Ended:    func() { recorder.freeServer(l) },
 	})
 	if err != nil {
 		return s.failed(ctx, l, row, srv, recorder, err)

@@ -14,7 +14,8 @@ import (
 
 // errClassesChanged ends the wait of a segment for which the servers now define a class differently than when it was
 // planned.
-var errClassesChanged = fault.New(fault.Conflict, fault.CodeClassesChanged, "the classes of the servers have changed since the job was planned")
+var errClassesChanged = fault.New(fault.Conflict, fault.CodeClassesChanged,
+	"the classes of the servers have changed since the job was planned")
 
 // classesEvery is how often a waiting segment checks that its classes are those with which it was planned.
 const classesEvery = time.Second
@@ -74,5 +75,6 @@ func (s *segmentRun) replan(ctx context.Context) error {
 	if !fault.Is(err, fault.Invalid) && !errors.As(err, &prompt) {
 		return err
 	}
-	return s.failure("ValidationError", fmt.Sprintf("the classes of the servers have changed, and the graph is not valid with them: %s", publicMessage(err)), err)
+	return s.failure("ValidationError", fmt.Sprintf("the classes of the servers have changed, and the graph is not valid with them: %s",
+		publicMessage(err)), err)
 }

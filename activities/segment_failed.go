@@ -32,7 +32,9 @@ const (
 )
 
 // failed decides what follows a failed attempt.
-func (s *segmentRun) failed(ctx context.Context, l server.Lease, row *server.Server, srv comfyui.Server, recorder *segmentRecorder, cause error) ([]string, *retry, error) {
+func (s *segmentRun) failed(ctx context.Context, l server.Lease, row *server.Server, srv comfyui.Server, recorder *segmentRecorder,
+	cause error,
+) ([]string, *retry, error) {
 	var node *driving.NodeError
 	var refusal *comfyui.Refusal
 	switch {
@@ -89,7 +91,9 @@ func newFailure(id, class, kind, message string, traceback []string, cause error
 
 // over ends a segment with a failure. It stores the failure before it reports it, so that no other driver starts
 // again.
-func (s *segmentRun) over(ctx context.Context, l server.Lease, row *server.Server, recorder *segmentRecorder, f *segmentFailure) ([]string, *retry, error) {
+func (s *segmentRun) over(ctx context.Context, l server.Lease, row *server.Server, recorder *segmentRecorder,
+	f *segmentFailure,
+) ([]string, *retry, error) {
 	recorder.end(ctx, l, row, job.SegmentFailed, f.cause)
 	raw, err := segmentResult{Failure: &f.Failure}.encode()
 	if err == nil {
@@ -102,13 +106,17 @@ func (s *segmentRun) over(ctx context.Context, l server.Lease, row *server.Serve
 }
 
 // requestRetry ends an attempt whose prompt has ended, and requests another attempt.
-func (s *segmentRun) requestRetry(ctx context.Context, l server.Lease, row *server.Server, recorder *segmentRecorder, cause error, change func(*server.Wait)) ([]string, *retry, error) {
+func (s *segmentRun) requestRetry(ctx context.Context, l server.Lease, row *server.Server, recorder *segmentRecorder, cause error,
+	change func(*server.Wait),
+) ([]string, *retry, error) {
 	recorder.end(ctx, l, row, job.SegmentGivenUp, cause)
 	return nil, &retry{lease: l, change: change}, s.events.flush(ctx)
 }
 
 // giveUp moves the segment to another server. The prompt on the lost server is canceled when the server returns.
-func (s *segmentRun) giveUp(ctx context.Context, l server.Lease, row *server.Server, recorder *segmentRecorder, cause error) ([]string, *retry, error) {
+func (s *segmentRun) giveUp(ctx context.Context, l server.Lease, row *server.Server, recorder *segmentRecorder,
+	cause error,
+) ([]string, *retry, error) {
 	if err := s.Pool.Store().MarkAway(ctx, l.Server, publicMessage(cause)); err != nil {
 		return nil, nil, err
 	}
@@ -121,7 +129,9 @@ func (s *segmentRun) giveUp(ctx context.Context, l server.Lease, row *server.Ser
 }
 
 // canceled cancels the prompt of a canceled job on its server.
-func (s *segmentRun) canceled(ctx context.Context, l server.Lease, row *server.Server, srv comfyui.Server, recorder *segmentRecorder) error {
+func (s *segmentRun) canceled(ctx context.Context, l server.Lease, row *server.Server, srv comfyui.Server,
+	recorder *segmentRecorder,
+) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
 	defer cancel()
 	err := s.Driver.Cancel(ctx, srv, comfyui.NewPromptID(l.Prompt(l.Attempt)))
@@ -145,7 +155,9 @@ func (s *segmentRun) canceled(ctx context.Context, l server.Lease, row *server.S
 }
 
 // nodeFailed handles the failure of a node. An out-of-memory error is retried; every other failure is final.
-func (s *segmentRun) nodeFailed(ctx context.Context, l server.Lease, row *server.Server, srv comfyui.Server, recorder *segmentRecorder, e *driving.NodeError) ([]string, *retry, error) {
+func (s *segmentRun) nodeFailed(ctx context.Context, l server.Lease, row *server.Server, srv comfyui.Server, recorder *segmentRecorder,
+	e *driving.NodeError,
+) ([]string, *retry, error) {
 	kind := e.Type
 	switch {
 	case e.OutOfMemory():
@@ -174,7 +186,9 @@ func (s *segmentRun) nodeFailed(ctx context.Context, l server.Lease, row *server
 
 // promptRefused handles a prompt that the server refused. Its classes may have changed since they were read, or files
 // that it received may be missing, so the prompt is sent again, possibly to another server.
-func (s *segmentRun) promptRefused(ctx context.Context, l server.Lease, row *server.Server, recorder *segmentRecorder, r *comfyui.Refusal) ([]string, *retry, error) {
+func (s *segmentRun) promptRefused(ctx context.Context, l server.Lease, row *server.Server, recorder *segmentRecorder,
+	r *comfyui.Refusal,
+) ([]string, *retry, error) {
 	s.Driver.Forget(string(row.ID))
 	if s.refused++; s.refused == 1 {
 		return s.requestRetry(ctx, l, row, recorder, r, func(w *server.Wait) { w.Only, w.Cause = l.Server, "the server refused it" })

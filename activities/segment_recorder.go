@@ -97,7 +97,8 @@ func (s *segmentRecorder) class(id string) string {
 func (s *segmentRecorder) Started(ctx context.Context, id string, within *job.Expansion) error {
 	_, _, root := within.Places(id)
 	s.current, s.log = &job.NodeRef{Node: root, Class: s.class(root)}, &nodeLog{}
-	s.events.addNth(id, s.attempt-1, job.TypeNodeStarted, job.NodeStartedV1{Run: s.params.Run, Node: id, Class: s.class(id), Attempt: s.attempt, Within: within})
+	s.events.addNth(id, s.attempt-1, job.TypeNodeStarted,
+		job.NodeStartedV1{Run: s.params.Run, Node: id, Class: s.class(id), Attempt: s.attempt, Within: within})
 	return s.events.flushIfDue(ctx, false)
 }
 
@@ -130,7 +131,8 @@ func (s *segmentRecorder) Executed(ctx context.Context, e driving.Executed) erro
 		s.shown = append(s.shown, nodecache.Shown{Node: e.Node, Class: s.class(e.Node), UI: ui, Files: e.Files, Within: e.Within})
 	}
 	s.events.add(e.Node, job.TypeNodeExecuted, job.NodeExecutedV1{
-		Run: s.params.Run, Node: e.Node, Class: s.class(e.Node), UI: ui, Files: e.Files, Millis: e.Took.Milliseconds(), Log: s.log.lines(), Cached: e.Cached, Within: e.Within,
+		Run: s.params.Run, Node: e.Node, Class: s.class(e.Node), UI: ui, Files: e.Files, Millis: e.Took.Milliseconds(), Log: s.log.lines(),
+		Cached: e.Cached, Within: e.Within,
 	})
 	return s.events.flushIfDue(ctx, false)
 }

@@ -3,13 +3,17 @@ package activities_test
 import (
 	"context"
 	"encoding/json"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/activities"
 	"github.com/millrace-dev/millrace/internal/comfyui/placement"
 	"github.com/millrace-dev/millrace/internal/domain/server"
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/fault"
 )
 
 // leased has the lease of one segment that has run. Anything but reading it is a panic.
@@ -34,4 +38,39 @@ func TestUnreadableResultOfASegmentIsAnError(t *testing.T) {
 	values, err := g.RunEmptySegment(t.Context(), leased{result: `{}`})
 	require.NoError(t, err)
 	require.Empty(t, values)
+}
+
+// queued has no server for a segment, and takes long to say why.
+type queued struct {
+	placement.Store
+	asked    chan struct{}
+	answered atomic.Bool
+}
+
+func (*queued) Retake(context.Context, server.Key, string) (server.Lease, error) {
+	return server.Lease{}, fault.New(fault.NotFound, "", "the segment has no lease")
+}
+
+func (q *queued) WhyWaiting(context.Context, server.Key) (string, int, error) {
+	close(q.asked)
+	<-time.After(300 * time.Millisecond)
+	q.answered.Store(true)
+	return "", 0, nil
+}
+
+// The reason for a wait is recorded during the wait: behind it the attempt may change.
+func TestNothingOfAWaitGoesOnBehindIt(t *testing.T) {
+	t.Parallel()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	store := &queued{asked: make(chan struct{})}
+	go func() {
+		<-store.asked
+		stop()
+	}()
+	classes, err := node.NewRegistry()
+	require.NoError(t, err)
+	_, err = (&activities.Graph{Deps: activities.Deps{Classes: classes}}).RunEmptySegment(ctx, store)
+	require.ErrorIs(t, err, context.Canceled)
+	require.True(t, store.answered.Load())
 }

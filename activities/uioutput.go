@@ -32,7 +32,8 @@ type outputSizes struct {
 // add counts the UI output of a node, or refuses it.
 func (s *outputSizes) add(id string, size int) error {
 	if size > maxOutputByNode {
-		return fault.New(fault.Exhausted, fault.CodeUIOutputTooLarge, "the UI output of the node, its texts and file names, has more than %d bytes", maxOutputByNode)
+		return fault.New(fault.Exhausted, fault.CodeUIOutputTooLarge,
+			"the UI output of the node, its texts and file names, has more than %d bytes", maxOutputByNode)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -40,7 +41,8 @@ func (s *outputSizes) add(id string, size int) error {
 		s.byNode = map[string]int{}
 	}
 	if total := s.total - s.byNode[id] + size; total > maxOutputByJob {
-		return fault.New(fault.Exhausted, fault.CodeUIOutputTooLarge, "the UI outputs of this job, its texts and file names, have more than %d bytes", maxOutputByJob)
+		return fault.New(fault.Exhausted, fault.CodeUIOutputTooLarge,
+			"the UI outputs of this job, its texts and file names, have more than %d bytes", maxOutputByJob)
 	}
 	s.total += size - s.byNode[id]
 	s.byNode[id] = size

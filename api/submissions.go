@@ -2,27 +2,31 @@ package api
 
 import (
 	"context"
-	"time"
 
-	"github.com/millrace-dev/millrace/api/limit"
+	"github.com/millrace-dev/millrace/api/cloud"
+	"github.com/millrace-dev/millrace/api/console"
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/load"
 )
 
-// submissions bounds the submissions that are validated and recorded at once. A submission takes milliseconds, and is recorded
-// together with others; 72 are served in any case, and beyond them those that need not wait for long. Those of an
-// account share a connection to the database; fewer at once would be recorded in smaller transactions.
-var submissions = limit.WorkOptions{What: "submissions", Slots: 48, Few: 24, Many: 512, Wait: 100 * time.Millisecond} // a constant
+// Commands accepts commands on jobs; job.Service implements it.
+type Commands interface {
+	cloud.Commands
+	console.Canceler
+}
 
-// bounded are commands on jobs of which a bounded number of submissions is under way: requests beyond what the machine can
-// do are refused, and do not wait in line. The bodies of requests are read before.
+// Bounded returns commands whose submissions pass a gate: requests beyond what the machine can do are refused, and do not
+// wait in line. The bodies of requests are read before.
+func Bounded(c Commands, submissions *load.Gate) Commands { return bounded{c, submissions} }
+
 type bounded struct {
 	Commands
-	work *limit.Work
+	submissions *load.Gate
 }
 
 // Submit implements jobio.Submitter.
 func (b bounded) Submit(ctx context.Context, sub job.Submission) (job.Submitted, error) {
-	end, err := b.work.Begin(ctx, sub.Account)
+	end, err := b.submissions.Begin(ctx, sub.Account)
 	if err != nil {
 		return job.Submitted{}, err
 	}

@@ -39,8 +39,10 @@ func TestChartTakesEverySetting(t *testing.T) {
 	raw, err := os.ReadFile(chart + "values.schema.json")
 	require.NoError(t, err)
 	want := raw
-	want = replaceLine(t, want, `    "settings": `, `{"type": "object", "additionalProperties": false, "properties": {`+properties(t, plain)+`}},`)
-	want = replaceLine(t, want, `      "existing": {"type": "string", "minLength": 1}, "keys": `, `{"type": "array", "uniqueItems": true, "items": {"enum": `+encode(t, secret)+`}}}},`)
+	want = replaceLine(t, want, `    "settings": `, `{"type": "object", "additionalProperties": false, "properties": {`+properties(t,
+		plain)+`}},`)
+	want = replaceLine(t, want, `      "existing": {"type": "string", "minLength": 1}, "keys": `,
+		`{"type": "array", "uniqueItems": true, "items": {"enum": `+encode(t, secret)+`}}}},`)
 	if *update {
 		require.NoError(t, os.WriteFile(chart+"values.schema.json", want, 0o644))
 		raw = want

@@ -124,7 +124,10 @@ func TestComposeLetsWorkersFinish(t *testing.T) {
 func TestComposeHasTheWholeTopology(t *testing.T) {
 	t.Parallel()
 	file, _ := readCompose(t)
-	for name, image := range map[string]string{"postgres": "^postgres:", "temporal": "^temporalio/auto-setup:", "temporal-ui": "^temporalio/ui:"} {
+	for name, image := range map[string]string{
+		"postgres": "^postgres:", "temporal": "^temporalio/auto-setup:",
+		"temporal-ui": "^temporalio/ui:",
+	} {
 		require.Regexp(t, image, file.Services[name].Image)
 	}
 	require.Equal(t, "service_healthy", file.Services["temporal"].Depends["postgres"].Condition)

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/config"
-	"github.com/millrace-dev/millrace/internal/model/catalog"
+	"github.com/millrace-dev/millrace/internal/partner/catalog"
 )
 
 var update = flag.Bool("update", false, "write what is generated")

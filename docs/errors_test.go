@@ -51,7 +51,8 @@ func errorsPage(t *testing.T, used map[string]map[fault.Kind]bool) string {
 	page.WriteString(`# Error codes
 
 The codes of failures, by which a client branches; messages may change. The statuses are those of the cloud routes, of
-the v2 routes and of the admin API. Below ` + "`/api/v2/assets`" + ` a 400 is a 422, except for a cursor, and a 503 is a 500. The model router answers with the error
+the v2 routes and of the admin API. Below ` + "`/api/v2/assets`" +
+		` a 400 is a 422, except for a cursor, and a 503 is a 500. The model router answers with the error
 types of its own contract. A code without a status is not the answer of a route: it is in the record of a job or an export, in
 the outcome of a command, or inside the service. ` + "`go test ./docs -update`" + ` writes this page from ` + "`" + listOfCodes + "`" + `.
 `)

@@ -46,7 +46,7 @@ var (
 func TestLinksLeadToFiles(t *testing.T) {
 	t.Parallel()
 	found := 0
-	for _, page := range append(pages(t), "../README.md") {
+	for _, page := range append(pages(t), "../README.md", "../CONTRIBUTING.md", "../CHANGELOG.md", "../SECURITY.md") {
 		text := code.ReplaceAllString(read(t, filepath.Join("docs", page)), "")
 		for _, link := range pageLink.FindAllStringSubmatch(text, -1) {
 			found++
@@ -60,12 +60,15 @@ func TestLinksLeadToFiles(t *testing.T) {
 	}
 }
 
-// The README says first what this is, for whom, and what it is not; and shows the console before anything else.
+// The README says first what this is, for whom, and what it is not; then comes a first result, and then links. It is short.
 func TestTheREADMEBeginsWithWhatAStrangerAsks(t *testing.T) {
 	t.Parallel()
 	page := read(t, "README.md")
 	at := -1
-	for _, part := range []string{"# Millrace\n", "It is for", "It is no", "![", "| Use Millrace when |", "| ComfyUI alone |", "| the official proxy", "| a hosted service |", "| a plain queue", "## Start", "make run", "Where next:", "## A first job"} {
+	for _, part := range []string{
+		"# Millrace\n", "It is for", "It is not", "![", "| Use Millrace when |", "| ComfyUI alone |", "| the official proxy",
+		"| a hosted service |", "| a plain queue", "## Start", "make run", "## A first job", "## A partner model", "## Where next",
+	} {
 		next := strings.Index(page, part)
 		if next <= at {
 			t.Fatalf("README.md does not have %q, or not after the part before it", part)
@@ -75,5 +78,8 @@ func TestTheREADMEBeginsWithWhatAStrangerAsks(t *testing.T) {
 	head, _, _ := strings.Cut(page, "![")
 	if n := strings.Count(head, "\n"); n > 8 {
 		t.Errorf("%d lines stand before the picture of the console", n)
+	}
+	if n := len(strings.Fields(page)); n > 950 {
+		t.Errorf("README.md has %d words; details belong on a page of docs", n)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,8 +31,29 @@ func TestSettingsAreThoseOfTheConfiguration(t *testing.T) {
 	}
 }
 
+// elsewhere are variables that pages name and the program does not read: the Makefile, the images and tests do.
+var elsewhere = map[string]bool{
+	"MILLRACE_CATALOG_DIR": true, "MILLRACE_EDITOR_DIR": true, "MILLRACE_IMAGE": true, "MILLRACE_PORT": true,
+	"MILLRACE_TEMPORAL_BIN": true, "MILLRACE_TEST_S3_SERVER": true,
+}
+
+func TestSettingsThatPagesNameExist(t *testing.T) {
+	t.Parallel()
+	known := config.Variables()
+	for _, page := range pages(t) {
+		for _, name := range regexp.MustCompile(`MILLRACE_[A-Z0-9_]+`).FindAllString(read(t, "docs/"+page), -1) {
+			if !slices.Contains(known, name) && !slices.Contains(known, strings.TrimSuffix(name, "_FILE")) && !elsewhere[name] {
+				t.Errorf("docs/%s names %s, which is no setting", page, name)
+			}
+		}
+	}
+}
+
 // filledIn are variables whose empty value the parts that read them fill in with what the example file says.
-var filledIn = map[string]bool{"MILLRACE_TIER_SLOTS": true, "MILLRACE_ROUTER_BODIES": true, "MILLRACE_JWT_CLAIM": true, "MILLRACE_JWT_SKEW": true}
+var filledIn = map[string]bool{
+	"MILLRACE_TIER_SLOTS": true, "MILLRACE_ROUTER_BODIES": true, "MILLRACE_JWT_CLAIM": true,
+	"MILLRACE_JWT_SKEW": true,
+}
 
 // The values of the example file are the defaults: copying it changes nothing.
 func TestValuesOfTheExampleFileAreTheDefaults(t *testing.T) {
@@ -51,11 +73,14 @@ func TestValuesOfTheExampleFileAreTheDefaults(t *testing.T) {
 
 const settingsHead = `# Settings
 
-Made of [.env.example](../.env.example) by ` + "`go test ./docs -update`" + `; a test compares it with what the program reads. A flag of the same
-meaning wins over the environment; ` + "`millrace serve --help`" + ` and ` + "`millrace dev --help`" + ` name the variable of each flag. An empty value is the
+Made of [.env.example](../.env.example) by ` + "`go test ./docs -update`" +
+	`; a test compares it with what the program reads. A flag of the same
+meaning wins over the environment; ` + "`millrace serve --help`" + ` and ` + "`millrace dev --help`" +
+	` name the variable of each flag. An empty value is the
 default. All problems of a configuration are reported at once, at the start.
 
-A secret may be in a file: ` + "`NAME_FILE=PATH`" + ` in place of ` + "`NAME`" + `, for the settings below that hold a password, a key or a token
+A secret may be in a file: ` + "`NAME_FILE=PATH`" + ` in place of ` + "`NAME`" +
+	`, for the settings below that hold a password, a key or a token
 (%s) and for the credentials of providers. White space around it is not part of it. The credentials of providers are read for
 every request, so a file that is replaced is in force at once; the others are read at the start.
 

@@ -1,8 +1,9 @@
-// Package docs_test holds the documentation to the tree: every package is in docs/architecture.md, and every test that
-// docs/conformance names exists.
+// Package docs_test holds the documentation to the tree: every package is in docs/architecture.md, every command and every
+// setting that a page names exists.
 package docs_test
 
 import (
+	"flag"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -13,6 +14,8 @@ import (
 	"testing"
 	"unicode"
 )
+
+var update = flag.Bool("update", false, "write anew what the pages take from the tree")
 
 // root is the top of the repository, seen from this directory.
 const root = ".."

@@ -25,7 +25,10 @@ func TestPostgreSQLVersionIsTheSameEverywhere(t *testing.T) {
 	t.Parallel()
 	oldest := oldestPostgreSQL(t)
 	says := regexp.MustCompile(`PostgreSQL[^.|\n]{0,12}?(\d+) (?:or|and) later`)
-	for _, file := range []string{"Makefile", "README.md", "docs/deployment.md", "docs/operating.md", "docs/runbook.md", "internal/operate/doctor/database.go"} {
+	for _, file := range []string{
+		"Makefile", "README.md", "docs/deployment.md", "docs/operating.md", "docs/runbook.md",
+		"internal/operate/doctor/database.go",
+	} {
 		content := read(t, file)
 		for _, m := range says.FindAllStringSubmatch(content, -1) {
 			if m[1] != strconv.Itoa(oldest) {
@@ -33,7 +36,8 @@ func TestPostgreSQLVersionIsTheSameEverywhere(t *testing.T) {
 			}
 		}
 	}
-	if m := regexp.MustCompile(`oldest += (\d+)`).FindStringSubmatch(read(t, "internal/postgres/localcluster/binaries.go")); m == nil || m[1] != strconv.Itoa(oldest) {
+	if m := regexp.MustCompile(`oldest += (\d+)`).FindStringSubmatch(read(t, "internal/postgres/localcluster/binaries.go")); m == nil ||
+		m[1] != strconv.Itoa(oldest) {
 		t.Errorf("local mode takes another PostgreSQL than %d: %v", oldest, m)
 	}
 	for _, file := range []string{"Makefile", "docs/deployment.md", "internal/operate/doctor/database.go"} {

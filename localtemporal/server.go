@@ -158,7 +158,10 @@ func (o options) serverConfig(ports []int) *config.Config {
 			"matching": service(ports[1], ports[5]),
 			"worker":   service(ports[2], ports[6]),
 		},
-		Archival:     config.Archival{History: config.HistoryArchival{State: "disabled"}, Visibility: config.VisibilityArchival{State: "disabled"}},
+		Archival: config.Archival{
+			History:    config.HistoryArchival{State: "disabled"},
+			Visibility: config.VisibilityArchival{State: "disabled"},
+		},
 		PublicClient: config.PublicClient{HostPort: o.frontend},
 		NamespaceDefaults: config.NamespaceDefaults{Archival: config.ArchivalNamespaceDefaults{
 			History:    config.HistoryArchivalNamespaceDefaults{State: "disabled"},

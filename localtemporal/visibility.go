@@ -43,7 +43,8 @@ func (o options) trimVisibility(ctx context.Context) error {
 			if slices.Contains(keptIndexes, index.Name) {
 				continue
 			}
-			_, err := tx.Exec(ctx, `insert into millrace_dropped_indexes values ($1, $2) on conflict (name) do update set definition = excluded.definition`,
+			_, err := tx.Exec(ctx, `insert into millrace_dropped_indexes values ($1, $2) on conflict (name) do update
+				set definition = excluded.definition`,
 				index.Name, index.Definition)
 			if err != nil {
 				return err

@@ -35,7 +35,8 @@ func (sales) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) er
 		if tag.RowsAffected() == 0 {
 			continue
 		}
-		if _, err := tx.Exec(ctx, "insert into sales_v1 values ($1, 1) on conflict (item) do update set sold = sales_v1.sold + 1", placed.Item); err != nil {
+		if _, err := tx.Exec(ctx, "insert into sales_v1 values ($1, 1) on conflict (item) do update set sold = sales_v1.sold + 1",
+			placed.Item); err != nil {
 			return err
 		}
 	}

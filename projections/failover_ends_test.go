@@ -33,7 +33,9 @@ type watchers struct {
 	stop  func()
 }
 
-func newWatchers(t *testing.T, pool *pgxpool.Pool, store *eventstore.Store, registry *eventlog.Registry, tail *eventstore.Tailer) *watchers {
+func newWatchers(t *testing.T, pool *pgxpool.Pool, store *eventstore.Store, registry *eventlog.Registry,
+	tail *eventstore.Tailer,
+) *watchers {
 	t.Helper()
 	w := &watchers{tail: tail, ended: make(chan error, 1)}
 	w.fan = fanout.New(jobs.NewReader(pool, registry, nil), store, registry, stream.NewHub(stream.HubOptions{}), slog.New(slog.DiscardHandler))
@@ -53,10 +55,16 @@ func newWatchers(t *testing.T, pool *pgxpool.Pool, store *eventstore.Store, regi
 	return w
 }
 
-// jobEvents appends events of a job, whose last one ends it if its type does.
-func jobEvents(t *testing.T, store *eventstore.Store, id job.ID, events ...eventlog.Event) {
+// jobEvents appends events of a job, and gives it a slot until the event that ends it, as the transactions of these events do.
+func jobEvents(t *testing.T, pool *pgxpool.Pool, store *eventstore.Store, id job.ID, events ...eventlog.Event) {
 	t.Helper()
 	_, err := store.Append(t.Context(), eventlog.Append{Stream: id.Stream(), Account: "acme", Expected: eventlog.AnyVersion, Events: events})
+	require.NoError(t, err)
+	if events[len(events)-1].Type == job.TypeSucceeded {
+		_, err = pool.Exec(t.Context(), `delete from job_slots where job_id = $1::uuid`, id)
+	} else {
+		_, err = pool.Exec(t.Context(), `insert into job_slots (job_id, account, run) values ($1::uuid, 'acme', 1)`, id)
+	}
 	require.NoError(t, err)
 }
 
@@ -112,21 +120,22 @@ func TestEndsAreDeliveredOnceAcrossAFailover(t *testing.T) {
 	store := eventstore.New(pool, registry, nil)
 	toPrimary, toStandby := pgtest.NewProxy(t, pair.PrimaryURL()), pgtest.NewProxy(t, pair.StandbyURL())
 	toStandby.Outage(true) // the tail is the last to come back
-	first := newWatchers(t, pool, store, registry, eventstore.NewTailer(pool, eitherOf(t, toPrimary, toStandby), nil,
+	first := newWatchers(t, pool, store, registry, projectiontest.OpenTail(t, pool, eitherOf(t, toPrimary, toStandby), nil,
 		eventstore.TailerOptions{Poll: 10 * time.Millisecond, RingEvents: 8}))
 	sub, _, err := first.fan.Subscribe(t.Context(), "acme")
 	require.NoError(t, err)
 	soon, late := job.NewID(), job.NewID()
 	for _, id := range []job.ID{soon, late} {
-		jobEvents(t, store, id, begun()...)
+		jobEvents(t, pool, store, id, begun()...)
 	}
 	var replayed bool
 	for !replayed { // the standby has both jobs
-		require.NoError(t, pool.QueryRow(t.Context(), `select coalesce(bool_and(replay_lsn >= pg_current_wal_lsn()), false) from pg_stat_replication`).Scan(&replayed))
+		require.NoError(t, pool.QueryRow(t.Context(), `select coalesce(bool_and(replay_lsn >= pg_current_wal_lsn()), false)
+			from pg_stat_replication`).Scan(&replayed))
 	}
 	pair.Disconnect()
 	for _, id := range []job.ID{soon, late} {
-		jobEvents(t, store, id, succeeded(id))
+		jobEvents(t, pool, store, id, succeeded(id))
 	}
 	both := func(delivered map[job.ID]int) bool { return delivered[soon] > 0 && delivered[late] > 0 }
 	delivered, err := ends(t, sub, both)
@@ -137,7 +146,7 @@ func TestEndsAreDeliveredOnceAcrossAFailover(t *testing.T) {
 	pair.Kill()
 	require.Eventually(t, func() bool { return pool.Ping(t.Context()) == nil }, 2*time.Minute, 10*time.Millisecond)
 	pool.Reset()
-	jobEvents(t, store, soon, succeeded(soon)) // while the process has not noticed
+	jobEvents(t, pool, store, soon, succeeded(soon)) // while the process has not noticed
 	toStandby.Outage(false)
 	require.ErrorIs(t, receive(t, first.ended), eventlog.ErrRewound)
 	delivered, err = ends(t, sub, func(map[job.ID]int) bool { return false })
@@ -145,13 +154,14 @@ func TestEndsAreDeliveredOnceAcrossAFailover(t *testing.T) {
 	require.Empty(t, delivered, "nobody receives an end twice over one connection")
 	first.stop()
 
-	second := newWatchers(t, pool, store, registry, eventstore.NewTailer(pool, dsn, nil, eventstore.TailerOptions{Poll: 10 * time.Millisecond}))
+	second := newWatchers(t, pool, store, registry,
+		projectiontest.OpenTail(t, pool, dsn, nil, eventstore.TailerOptions{Poll: 10 * time.Millisecond}))
 	defer second.stop()
 	sub, snap, err := second.fan.Subscribe(t.Context(), "acme")
 	require.NoError(t, err)
 	require.Len(t, snap.Jobs, 1, "the job whose end was lost runs")
 	require.Equal(t, late, snap.Jobs[0].Job.ID)
-	jobEvents(t, store, late, succeeded(late))
+	jobEvents(t, pool, store, late, succeeded(late))
 	delivered, err = ends(t, sub, func(delivered map[job.ID]int) bool { return delivered[late] > 0 })
 	require.NoError(t, err)
 	require.Equal(t, map[job.ID]int{late: 1}, delivered)

@@ -88,8 +88,9 @@ func TestAFailoverThatLosesEventsLeavesNoTraceInViews(t *testing.T) {
 	toPrimary, toStandby := pgtest.NewProxy(t, pair.PrimaryURL()), pgtest.NewProxy(t, pair.StandbyURL())
 	toStandby.Outage(true) // the tail is the last to come back
 	s.part = &part{
-		store:       eventstore.New(s.pool, eventlogtest.Registry(t), nil),
-		tail:        eventstore.NewTailer(s.pool, eitherOf(t, toPrimary, toStandby), nil, eventstore.TailerOptions{Poll: 10 * time.Millisecond}),
+		store: eventstore.New(s.pool, eventlogtest.Registry(t), nil),
+		tail: projectiontest.OpenTail(t, s.pool, eitherOf(t, toPrimary, toStandby), nil,
+			eventstore.TailerOptions{Poll: 10 * time.Millisecond}),
 		checkpoints: eventstore.NewCheckpoints(s.pool, s.dsn, quiet),
 	}
 	ended := make(chan error, 1)
@@ -136,7 +137,7 @@ func TestAFailoverThatLosesEventsLeavesNoTraceInViews(t *testing.T) {
 	require.Zero(t, unknown)
 }
 
-// A database that an earlier version left with views of events that it does not have is mended at the start.
+// A view of events that the database does not have is mended at the start.
 func TestAViewPastTheEndOfTheLogIsRebuilt(t *testing.T) {
 	t.Parallel()
 	s, view := newSystem(t), &notes{}

@@ -99,7 +99,7 @@ func (s *system) process(t testing.TB) *part {
 	wake := eventstore.NewWake(s.dsn, quiet)
 	p := &part{
 		store:       eventstore.New(s.pool, eventlogtest.Registry(t), wake),
-		tail:        eventstore.NewTailer(s.pool, s.dsn, wake, eventstore.TailerOptions{}),
+		tail:        projectiontest.OpenTail(t, s.pool, s.dsn, wake, eventstore.TailerOptions{}),
 		checkpoints: eventstore.NewCheckpoints(s.pool, s.dsn, quiet),
 	}
 	p.stop = projectiontest.Background(t, wake.Run, p.tail.Run, p.checkpoints.Run)

@@ -113,7 +113,8 @@ func (s *shadow) livePosition(ctx context.Context, db postgres.Queryer) (int64, 
 func (s *shadow) swap(ctx context.Context) error {
 	position, stopped := s.position, len(s.stopped)
 	err := s.inTx(ctx, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, fmt.Sprintf("set local lock_timeout = %d; set local synchronous_commit = on", swapWait.Milliseconds())); err != nil {
+		if _, err := tx.Exec(ctx, fmt.Sprintf("set local lock_timeout = %d; set local synchronous_commit = on",
+			swapWait.Milliseconds())); err != nil {
 			return err
 		}
 		if _, err := lockCheckpoint(ctx, tx, s.p.Name()); err != nil {

@@ -62,7 +62,9 @@ type Runner struct {
 }
 
 // NewRunner returns a runner of the projections. Tail and checkpoints must be running.
-func NewRunner(pool *pgxpool.Pool, tail eventlog.Tail, checkpoints eventlog.Checkpoints, opts Options, projections ...Projection) (*Runner, error) {
+func NewRunner(pool *pgxpool.Pool, tail eventlog.Tail, checkpoints eventlog.Checkpoints, opts Options,
+	projections ...Projection,
+) (*Runner, error) {
 	opts = opts.withDefaults()
 	// Watermill logs its internals at level Info: operators need them only when debugging.
 	logger := watermill.NewSlogLoggerWithLevelMapping(opts.Log, map[slog.Level]slog.Level{slog.LevelInfo: slog.LevelDebug})
@@ -82,7 +84,8 @@ func NewRunner(pool *pgxpool.Pool, tail eventlog.Tail, checkpoints eventlog.Chec
 	router.AddMiddleware(middleware.CorrelationID, retry.Middleware, middleware.Recoverer)
 	for _, p := range projections {
 		sub, err := eventlog.NewSubscriber(tail, eventlog.SubscriberOptions{
-			Group: p.Name(), Checkpoints: checkpoints, HandlerSaves: true, Batch: opts.Batch, Linger: minInterval(p, opts), MostLinger: opts.MostLinger, Log: opts.Log, Wants: selector(p),
+			Group: p.Name(), Checkpoints: checkpoints, Batch: opts.Batch,
+			Linger: minInterval(p, opts), MostLinger: opts.MostLinger, Log: opts.Log, Wants: selector(p),
 		})
 		if err != nil {
 			return nil, err

@@ -104,7 +104,8 @@ const lockNotAvailable = "55P03"
 // copyShape creates an empty table like the live one, with its storage parameters, and with its keys under the same
 // names. Other indexes are created when the rows are complete.
 func (s *shadow) copyShape(ctx context.Context, tx pgx.Tx, table string) error {
-	_, err := tx.Exec(ctx, fmt.Sprintf("create table %s (like %s including all excluding indexes)", quote(s.schema, table), quote(s.live, table)))
+	_, err := tx.Exec(ctx, fmt.Sprintf("create table %s (like %s including all excluding indexes)", quote(s.schema, table),
+		quote(s.live, table)))
 	if err != nil {
 		return err
 	}

@@ -17,10 +17,10 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/millrace-dev/millrace/activities/attempt"
+	"github.com/millrace-dev/millrace/internal/localstack/stacktest/ports"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
 	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
-	"github.com/millrace-dev/millrace/test/ports"
 )
 
 // privateTemporal starts a server that the test may stop.

@@ -67,7 +67,10 @@ func run(ctx context.Context, what string, build func() service, stopping func()
 // retryUntilAnswered repeats a request to Temporal or the database until it answers or ctx ends: a process that starts
 // while one of them is down waits for it. It returns a refusal.
 func retryUntilAnswered(ctx context.Context, ask func() error) error {
-	pause := &backoff.ExponentialBackOff{InitialInterval: 200 * time.Millisecond, RandomizationFactor: 0.5, Multiplier: 2, MaxInterval: 5 * time.Second}
+	pause := &backoff.ExponentialBackOff{
+		InitialInterval: 200 * time.Millisecond, RandomizationFactor: 0.5, Multiplier: 2,
+		MaxInterval: 5 * time.Second,
+	}
 	for pause.Reset(); ; {
 		err := ask()
 		if !isUnanswered(err) {

@@ -17,7 +17,8 @@ import (
 func TestAWorkerThatStartsWhileTemporalIsAwayWaits(t *testing.T) {
 	t.Parallel()
 	for name, away := range map[string]error{
-		"no answer": context.DeadlineExceeded, "it is away": serviceerror.NewUnavailable("away"), "an answer too late": serviceerror.NewDeadlineExceeded("late"),
+		"no answer": context.DeadlineExceeded, "it is away": serviceerror.NewUnavailable("away"),
+		"an answer too late": serviceerror.NewDeadlineExceeded("late"),
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			asked, until := 0, time.Now().Add(time.Hour)

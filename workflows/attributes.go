@@ -26,7 +26,10 @@ var (
 
 // Attributes returns the names of all search attributes; each is a keyword.
 func Attributes() []string {
-	return []string{AccountAttribute.GetName(), ClassAttribute.GetName(), SurfaceAttribute.GetName(), OutcomeAttribute.GetName(), ServerAttribute.GetName()}
+	return []string{
+		AccountAttribute.GetName(), ClassAttribute.GetName(), SurfaceAttribute.GetName(), OutcomeAttribute.GetName(),
+		ServerAttribute.GetName(),
+	}
 }
 
 // describe sets the search attributes that are known only during the run, once, after its end. It does nothing for a

@@ -15,9 +15,8 @@ const (
 	CallFailed = "CallFailed"
 )
 
-// closing returns the result of a job's workflow after the end of the job is recorded. In histories of versions whose
-// Finish returned nothing, the outcome is empty: those workflows completed whatever the outcome of the job, and their
-// replays do too.
+// closing returns the result of a job's workflow after the end of the job is recorded. Without an outcome, the
+// run did not end: its job is queued again.
 func closing(end activities.FinishResult) error {
 	switch end.Outcome {
 	case activities.Canceled:
@@ -32,7 +31,7 @@ func closing(end activities.FinishResult) error {
 	return nil
 }
 
-// closingCall returns the result of a model call's workflow. An empty outcome has the same meaning as for closing.
+// closingCall returns the result of a model call's workflow.
 func closingCall(step modelcall.Step) error {
 	switch step.Outcome {
 	case modelcall.OutcomeCanceled:

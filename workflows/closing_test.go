@@ -18,14 +18,23 @@ func TestAWorkflowEndsAsItsJob(t *testing.T) {
 		check func(*testing.T, error)
 	}{
 		"it succeeded": {&activities.FinishResult{Outcome: activities.Succeeded}, func(t *testing.T, err error) { require.NoError(t, err) }},
-		"a node failed": {&activities.FinishResult{Outcome: activities.Failed, Node: "7", Class: "KSampler", Type: "OutOfMemoryError"}, func(t *testing.T, err error) {
-			requireBenign(t, err, workflows.NodeFailed, "node 7 (KSampler) failed: OutOfMemoryError")
-		}},
-		"it failed outside its nodes": {&activities.FinishResult{Outcome: activities.Failed, Type: "ServiceError"}, func(t *testing.T, err error) {
-			requireBenign(t, err, workflows.RunFailed, "outside its nodes: ServiceError")
-		}},
-		"it was canceled":                         {&activities.FinishResult{Outcome: activities.Canceled}, func(t *testing.T, err error) { require.True(t, temporal.IsCanceledError(err), err) }},
-		"a version that did not say how it ended": {nil, func(t *testing.T, err error) { require.NoError(t, err) }},
+		"a node failed": {
+			&activities.FinishResult{Outcome: activities.Failed, Node: "7", Class: "KSampler", Type: "OutOfMemoryError"},
+			func(t *testing.T, err error) {
+				requireBenign(t, err, workflows.NodeFailed, "node 7 (KSampler) failed: OutOfMemoryError")
+			},
+		},
+		"it failed outside its nodes": {
+			&activities.FinishResult{Outcome: activities.Failed, Type: "ServiceError"},
+			func(t *testing.T, err error) {
+				requireBenign(t, err, workflows.RunFailed, "outside its nodes: ServiceError")
+			},
+		},
+		"it was canceled": {
+			&activities.FinishResult{Outcome: activities.Canceled},
+			func(t *testing.T, err error) { require.True(t, temporal.IsCanceledError(err), err) },
+		},
+		"it did not end, because its job is queued again": {nil, func(t *testing.T, err error) { require.NoError(t, err) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -22,7 +22,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/export"
 	"github.com/millrace-dev/millrace/internal/domain/files"
 	"github.com/millrace-dev/millrace/internal/domain/job"
-	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/internal/storage/blob/mem"
@@ -51,17 +50,17 @@ func (s *exportFixture) Begin(context.Context, export.Ref) (export.Export, bool,
 	return export.Export{Name: "x.zip", Request: export.Request{Assets: ids, Naming: export.Preserve}, Files: len(ids)}, !s.over, nil
 }
 
-func (s *exportFixture) Complete(_ context.Context, _ export.Ref, archive asset.New, done export.CompletedV1) ([]outbox.Intent, error) {
+func (s *exportFixture) Complete(_ context.Context, _ export.Ref, archive asset.New, done export.CompletedV1) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.attempt++
 	if s.refuse != nil {
 		if err := s.refuse(s.attempt); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	s.made, s.done, s.over = append(s.made, archive), append(s.done, done), true
-	return nil, nil
+	return nil
 }
 
 func (s *exportFixture) Fail(_ context.Context, _ export.Ref, failure export.FailedV1) error {
@@ -93,8 +92,6 @@ func (s *exportFixture) Publish(_ context.Context, f stream.Frame) error {
 	return f.Validate()
 }
 
-func (*exportFixture) Notify([]outbox.Intent) {}
-
 // run packs the files of those names, each of which holds its name.
 func (s *exportFixture) run(t *testing.T, names ...string) {
 	t.Helper()
@@ -103,7 +100,10 @@ func (s *exportFixture) run(t *testing.T, names ...string) {
 		ref, err := blob.PutBytes(t.Context(), s.blobs, []byte(name))
 		require.NoError(t, err)
 		id := asset.PublicID(fmt.Sprintf("%036d", i))
-		s.files[id] = files.Entry{Asset: asset.ID(id), Public: id, Account: "a", Hash: ref, Size: int64(len(name)), ContentType: "image/png", Place: asset.Place{Folder: "output", Filename: name}}
+		s.files[id] = files.Entry{
+			Asset: asset.ID(id), Public: id, Account: "a", Hash: ref, Size: int64(len(name)), ContentType: "image/png",
+			Place: asset.Place{Folder: "output", Filename: name},
+		}
 		if name == "damaged" {
 			require.True(t, s.blobs.Damage(ref))
 		}
@@ -112,7 +112,8 @@ func (s *exportFixture) run(t *testing.T, names ...string) {
 	env := suite.NewTestWorkflowEnvironment()
 	env.RegisterWorkflow(workflows.ExportAssets)
 	env.RegisterActivity(&upkeep.Exports{
-		Records: s, Chooser: export.Chooser{Jobs: s, Files: s, Shelf: s}, Blobs: s.blobs, Bus: s, Notify: s.Notify, Retention: time.Hour, Log: slog.New(slog.DiscardHandler),
+		Records: s, Chooser: export.Chooser{Jobs: s, Files: s, Shelf: s}, Blobs: s.blobs, Bus: s, Retention: time.Hour,
+		Log: slog.New(slog.DiscardHandler),
 	})
 	env.ExecuteWorkflow(workflows.ExportAssets, workflows.ExportAssetsParams{Ref: export.Ref{Export: export.NewID(), Account: "a"}})
 	require.True(t, env.IsWorkflowCompleted())

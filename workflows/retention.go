@@ -35,12 +35,9 @@ func Retention(ctx workflow.Context) (RetentionResult, error) {
 	var a *upkeep.Retention
 	var res RetentionResult
 	ctx = workflow.WithActivityOptions(ctx, sweeping)
-	var jobs error
-	if workflow.GetVersion(ctx, "expire-jobs", workflow.DefaultVersion, 1) >= 1 {
-		jobs = workflow.ExecuteActivity(ctx, a.ExpireJobs).Get(ctx, &res.Jobs)
-		if temporal.IsCanceledError(jobs) {
-			return res, jobs
-		}
+	jobs := workflow.ExecuteActivity(ctx, a.ExpireJobs).Get(ctx, &res.Jobs)
+	if temporal.IsCanceledError(jobs) {
+		return res, jobs
 	}
 	if err := workflow.ExecuteActivity(ctx, a.ExpireAssets).Get(ctx, &res.Expired); err != nil {
 		return res, errors.Join(jobs, err)

@@ -19,7 +19,10 @@ import (
 // fails is reported, and keeps assets and blobs waiting no longer.
 func TestSweepRetiresJobsThenAssetsThenBlobs(t *testing.T) {
 	t.Parallel()
-	for name, broken := range map[string]error{"well": nil, "jobs fail": temporal.NewNonRetryableApplicationError("no", "x", errors.New("x"))} {
+	for name, broken := range map[string]error{
+		"well":      nil,
+		"jobs fail": temporal.NewNonRetryableApplicationError("no", "x", errors.New("x")),
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			env := (&testsuite.WorkflowTestSuite{}).NewTestWorkflowEnvironment()

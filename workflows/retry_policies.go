@@ -50,7 +50,7 @@ var longNodes = workflow.ActivityOptions{
 const ShortQueue = "-short"
 
 // shortNodes is for batches of ShortQueue and PartnerQueue. A batch that no worker starts within a minute, because
-// all workers have an earlier version or a long backlog, runs with longNodes.
+// all workers are busy or away, runs with longNodes.
 var shortNodes = workflow.ActivityOptions{
 	ScheduleToStartTimeout: time.Minute,
 	StartToCloseTimeout:    longNodes.StartToCloseTimeout,

@@ -74,8 +74,7 @@ func RunGraph(ctx workflow.Context, p RunGraphParams) error {
 var errDisagree = errors.New("the first activity ended the run, and the scheduler has nodes left")
 
 // agree compares the scheduler with a run that the first activity ended. The activity recorded which units ran and
-// how they ended, so a replay proves that this version schedules them in the same way. Earlier versions recorded no
-// shape to compare.
+// how they ended, so a replay proves that this version schedules them in the same way.
 func (r *graphRun) agree() error {
 	if r.sched.Finished() {
 		return nil
@@ -191,10 +190,7 @@ func (r *graphRun) run(ctx workflow.Context) (activities.Outcome, error) {
 // savesAfterFailure reports whether outputs that were ready when a node failed are still saved. If nodes ran one by
 // one they would have been saved, because an output runs before other ready nodes.
 func (r *graphRun) savesAfterFailure(ctx workflow.Context) bool {
-	if r.failed == nil || r.failure != nil || r.stopped || ctx.Err() != nil || r.inFlight == 0 {
-		return false
-	}
-	return workflow.GetVersion(ctx, "outputs-saved-after-a-failure", workflow.DefaultVersion, 1) != workflow.DefaultVersion
+	return r.failed != nil && r.failure == nil && !r.stopped && ctx.Err() == nil
 }
 
 // maxReplanWait bounds the wait before a run is planned again.
@@ -304,10 +300,7 @@ func neverStarted(err error) bool {
 // exceededTimeLimit reports whether a cheap batch did not end in time, because it was larger than the planner could estimate,
 // such as a list of thousands of pictures, or because the database was unavailable. Its nodes did not fail.
 func (r *graphRun) exceededTimeLimit(ctx workflow.Context, err error) bool {
-	if !temporal.IsTimeoutError(err) || r.over(ctx) {
-		return false
-	}
-	return workflow.GetVersion(ctx, "outgrown-batches-run-long", workflow.DefaultVersion, 1) != workflow.DefaultVersion
+	return temporal.IsTimeoutError(err) && !r.over(ctx)
 }
 
 // inputs returns the stored values that a batch reads from other batches.

@@ -31,7 +31,7 @@ type engine struct {
 	begin func(activities.BeginParams) activities.BeginResult
 	run   func(activities.RunParams) (activities.RunResult, error) // nil: every unit is done
 
-	ended *activities.FinishResult // nil: Finish says nothing, as it did in earlier versions
+	ended *activities.FinishResult // nil: the run did not end, because its job is queued again
 
 	refuse int // endings with the news that the log has lost events of the run
 
@@ -184,7 +184,10 @@ func TestAnOutputThatRunsBesideAFailingNodeIsSaved(t *testing.T) {
 				return activities.RunResult{Units: []graph.UnitResult{{Unit: 0, Status: graph.Failed}}, Failed: "n0"}, nil
 			}
 			<-failed
-			return activities.RunResult{Units: []graph.UnitResult{{Unit: p.Units[0], Status: graph.Done, Values: []string{fmt.Sprintf("value-%d", p.Units[0])}}}}, nil
+			return activities.RunResult{Units: []graph.UnitResult{{
+				Unit: p.Units[0], Status: graph.Done,
+				Values: []string{fmt.Sprintf("value-%d", p.Units[0])},
+			}}}, nil
 		},
 	}
 	env := e.environment()
@@ -391,7 +394,9 @@ func TestARunOutlivesALongOutage(t *testing.T) {
 		}
 		return nil
 	}
-	env.OnActivity("Begin", mock.Anything, mock.Anything).Return(func(_ context.Context, p activities.BeginParams) (activities.BeginResult, error) {
+	env.OnActivity("Begin", mock.Anything, mock.Anything).Return(func(_ context.Context, p activities.BeginParams) (activities.BeginResult,
+		error,
+	) {
 		if err := away(); err != nil {
 			return activities.BeginResult{}, err
 		}
@@ -407,7 +412,8 @@ func TestBatchOverItsTimeLimitRunsAsALongOne(t *testing.T) {
 	t.Parallel()
 	e := &engine{begin: plans(activities.BeginResult{PlanHash: "p", Shape: steps()})}
 	env := e.environment()
-	env.OnActivity("RunCheap", mock.Anything, mock.Anything).Return(activities.RunResult{}, temporal.NewTimeoutError(enums.TIMEOUT_TYPE_SCHEDULE_TO_CLOSE, nil))
+	env.OnActivity("RunCheap", mock.Anything, mock.Anything).Return(activities.RunResult{},
+		temporal.NewTimeoutError(enums.TIMEOUT_TYPE_SCHEDULE_TO_CLOSE, nil))
 	require.NoError(t, executed(t, env, nil))
 	require.Equal(t, activities.Succeeded, e.finish.Outcome)
 	require.Nil(t, e.finish.Failure)
@@ -423,7 +429,9 @@ func TestShortBatchesHaveAQueueOfTheirOwn(t *testing.T) {
 		shape := graph.Shape{Units: []graph.Unit{{Millis: millis, Output: true, Waits: partner}}}
 		e := &engine{begin: plans(activities.BeginResult{PlanHash: "p", Shape: shape})}
 		env := e.environment()
-		env.OnActivity("RunLong", mock.Anything, mock.Anything).Return(func(ctx context.Context, p activities.RunParams) (activities.RunResult, error) {
+		env.OnActivity("RunLong", mock.Anything, mock.Anything).Return(func(ctx context.Context, p activities.RunParams) (activities.RunResult,
+			error,
+		) {
 			queue := activity.GetInfo(ctx).TaskQueue
 			seen = append(seen, strings.TrimPrefix(queue, "default-test-taskqueue"))
 			if waits && queue != "default-test-taskqueue" {

@@ -155,7 +155,9 @@ func (m *Activities) dispatchRecovering(ctx context.Context, conv call.Conversat
 
 // outcomeRecorder returns a function that records the outcome of an exchange: an end of the call, or the acceptance by
 // the provider.
-func (m *Activities) outcomeRecorder(ctx context.Context, r call.Run, out call.Exchange, err error, sink blob.Writer, links *linkFinder) func() (Step, error) {
+func (m *Activities) outcomeRecorder(ctx context.Context, r call.Run, out call.Exchange, err error, sink blob.Writer,
+	links *linkFinder,
+) func() (Step, error) {
 	if err != nil {
 		return func() (Step, error) { return m.endUnanswered(ctx, r, err) }
 	}
@@ -165,7 +167,10 @@ func (m *Activities) outcomeRecorder(ctx context.Context, r call.Run, out call.E
 // untilRecorded records an outcome, with retries until it succeeds, because only this process has the outcome of a
 // paid call.
 func (m *Activities) untilRecorded(ctx context.Context, r call.Run, record func() (Step, error)) (Step, error) {
-	pause := &backoff.ExponentialBackOff{InitialInterval: 100 * time.Millisecond, RandomizationFactor: 0.5, Multiplier: 2, MaxInterval: 5 * time.Second}
+	pause := &backoff.ExponentialBackOff{
+		InitialInterval: 100 * time.Millisecond, RandomizationFactor: 0.5, Multiplier: 2,
+		MaxInterval: 5 * time.Second,
+	}
 	for pause.Reset(); ; {
 		step, err := record()
 		if err == nil {
@@ -188,13 +193,19 @@ func (m *Activities) endUnanswered(ctx context.Context, r call.Run, cause error)
 	if errors.Is(cause, call.ErrNotSent) {
 		return m.end(ctx, r, call.Ending{Type: call.TypeFailed, ReleaseKey: true, Data: call.FailedV1{
 			Model: r.Model, Unsent: true,
-			Failure: call.Failure{Type: call.ServiceUnavailable, Detail: "the provider cannot be reached; nothing was sent, so the same request may be sent again"},
+			Failure: call.Failure{
+				Type:   call.ServiceUnavailable,
+				Detail: "the provider cannot be reached; nothing was sent, so the same request may be sent again",
+			},
 		}})
 	}
 	if errors.Is(cause, call.ErrTimeout) {
 		return m.unknown(ctx, r, call.Failure{Type: call.ProviderTimeout, Detail: "the provider did not answer within its deadline"})
 	}
-	return m.unknown(ctx, r, call.Failure{Type: call.ProviderError, Detail: "the connection to the provider broke before the answer was complete"})
+	return m.unknown(ctx, r, call.Failure{
+		Type:   call.ProviderError,
+		Detail: "the connection to the provider broke before the answer was complete",
+	})
 }
 
 // outcome returns a function that records the outcome of an exchange. It commits the sink once.
@@ -221,7 +232,8 @@ func (m *Activities) outcome(ctx context.Context, r call.Run, out call.Exchange,
 
 func (m *Activities) accepted(ctx context.Context, r call.Run, out call.Exchange) (Step, error) {
 	err := m.append(ctx, r, eventlog.Event{
-		ID: call.EventID(r.Call, 0, call.TypeProviderAccepted), Type: call.TypeProviderAccepted, Data: call.ProviderAcceptedV1{Handle: out.Handle, Dropped: out.Dropped, Price: out.Price},
+		ID: call.EventID(r.Call, 0, call.TypeProviderAccepted), Type: call.TypeProviderAccepted,
+		Data: call.ProviderAcceptedV1{Handle: out.Handle, Dropped: out.Dropped, Price: out.Price},
 	})
 	return Step{Next: NextPoll, After: out.PollAfter}, err
 }
@@ -235,7 +247,9 @@ func (m *Activities) append(ctx context.Context, r call.Run, e eventlog.Event) e
 }
 
 // storeAnswer stores an answer and records it. An answer without assets to copy ends the call.
-func (m *Activities) storeAnswer(ctx context.Context, r call.Run, out call.Exchange, sink blob.Writer, links *linkFinder) func() (Step, error) {
+func (m *Activities) storeAnswer(ctx context.Context, r call.Run, out call.Exchange, sink blob.Writer,
+	links *linkFinder,
+) func() (Step, error) {
 	stored, failed := sink.Commit(ctx)
 	if failed != nil { // the sink has lost the bytes
 		m.Log.Error("storing an answer failed", "call_id", r.Call, "error", failed)

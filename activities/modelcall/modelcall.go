@@ -1,6 +1,6 @@
 // Package modelcall contains the activities of RunModel, which run one call to a partner model: they send it, poll
 // for its answer, copy its assets and record its end. It promises that a call is sent at most once, even if processes
-// die. Package workflows decides the order of the activities; internal/model implements the providers' protocols.
+// die. Package workflows decides the order of the activities; internal/partner implements the providers' protocols.
 package modelcall
 
 import (
@@ -15,7 +15,6 @@ import (
 
 	"github.com/millrace-dev/millrace/activities/attempt"
 	"github.com/millrace-dev/millrace/internal/domain/call"
-	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
@@ -46,7 +45,6 @@ type Deps struct {
 	Provider call.Provider
 	Hosts    Hosts
 	Tiers    call.Tiers
-	Notify   func([]outbox.Intent)     // wakes the relay for intents that are due now
 	OnEnd    func([]eventlog.Recorded) // is shown the end of a call as soon as it is recorded; nil: nobody waits in this process
 	Worker   string                    // unique name of this process, under which it records heartbeats
 	Log      *slog.Logger
@@ -85,7 +83,7 @@ type Step struct {
 	After time.Duration // wait before the step
 	Stop  bool          `json:",omitempty"` // according to the log, the call was canceled
 
-	Outcome Outcome `json:",omitempty"` // outcome of a call that has ended; "" = an earlier version ended it
+	Outcome Outcome `json:",omitempty"` // outcome of a call that has ended
 	Cause   string  `json:",omitempty"` // type of the failure of a call that failed or whose outcome is unknown
 }
 
@@ -183,7 +181,8 @@ func (m *Activities) conversation(ctx context.Context, r call.Run, c call.Call) 
 		return call.Conversation{}, fmt.Errorf("open the request of call %s: %w", r.Call, err)
 	}
 	return call.Conversation{
-		Call: r.Call, Model: r.Model, Handle: c.Handle, Quoted: c.Price, Body: body, Size: r.Request.Size, ContentType: r.Request.ContentType, Held: r.Held, Catalog: r.Catalog,
+		Call: r.Call, Model: r.Model, Handle: c.Handle, Quoted: c.Price, Body: body, Size: r.Request.Size, ContentType: r.Request.ContentType,
+		Held: r.Held, Catalog: r.Catalog,
 		Route: r.Route,
 	}, nil
 }
@@ -211,7 +210,10 @@ func (m *Activities) endUnsent(ctx context.Context, r call.Run, cause error) (St
 func (m *Activities) unsent(ctx context.Context, r call.Run) (Step, error) {
 	return m.end(ctx, r, call.Ending{
 		Type: call.TypeFailed, ReleaseKey: true,
-		Data: call.FailedV1{Model: r.Model, Unsent: true, Failure: internalFailure("the router failed before it sent the request; the same request may be sent again")},
+		Data: call.FailedV1{
+			Model: r.Model, Unsent: true,
+			Failure: internalFailure("the router failed before it sent the request; the same request may be sent again"),
+		},
 	})
 }
 
@@ -332,7 +334,6 @@ func (m *Activities) end(ctx context.Context, r call.Run, e call.Ending) (Step, 
 	if err != nil {
 		return Step{}, err
 	}
-	m.Notify(done.Intents)
 	if m.OnEnd != nil {
 		m.OnEnd(done.Recorded)
 	}

@@ -170,7 +170,9 @@ func (m *Activities) Deliver(ctx context.Context, r call.Run) (Step, error) {
 	return step, attempt.Error(err)
 }
 
-func (m *Activities) succeed(ctx context.Context, r call.Run, c call.Call, answer call.Body, before []eventlog.Event, replayable bool) (Step, error) {
+func (m *Activities) succeed(ctx context.Context, r call.Run, c call.Call, answer call.Body, before []eventlog.Event,
+	replayable bool,
+) (Step, error) {
 	return m.end(ctx, r, call.Ending{
 		Before: before, Type: call.TypeSucceeded, Charged: c.Price, Keep: []call.Body{answer},
 		Data: call.SucceededV1{Model: r.Model, Answer: answer, Replayable: replayable, Charged: c.Price, Served: c.Served},

@@ -11,7 +11,6 @@ import (
 	"github.com/millrace-dev/millrace/activities/attempt"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/export"
-	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/internal/stream"
@@ -22,7 +21,7 @@ type ExportRecords interface {
 	// Begin records that an export is being packed and returns it. open is false if the export has ended.
 	Begin(ctx context.Context, ref export.Ref) (state export.Export, open bool, err error)
 	// Complete makes the archive an asset and ends the export. A second call changes nothing.
-	Complete(ctx context.Context, ref export.Ref, archive asset.New, done export.CompletedV1) ([]outbox.Intent, error)
+	Complete(ctx context.Context, ref export.Ref, archive asset.New, done export.CompletedV1) error
 	// Fail ends the export without an archive. It does not change an export that has ended.
 	Fail(ctx context.Context, ref export.Ref, failure export.FailedV1) error
 }
@@ -33,8 +32,7 @@ type Exports struct {
 	Chooser   export.Chooser
 	Blobs     blob.Store
 	Bus       stream.Publisher
-	Notify    func([]outbox.Intent) // wakes the relay for intents that are due now
-	Retention time.Duration         // retention of an archive
+	Retention time.Duration // retention of an archive
 	Log       *slog.Logger
 }
 
@@ -51,7 +49,10 @@ func (x *Exports) PackExport(ctx context.Context, ref export.Ref) error {
 	}
 	if refused(err) {
 		x.Log.Info("export failed", "export", ref.Export, "account", ref.Account, "error", err)
-		err = x.Records.Fail(ctx, ref, export.FailedV1{Code: string(fault.CodeOf(err)), Message: publicly(err, "The files could not be packed."), Files: state.Files})
+		err = x.Records.Fail(ctx, ref, export.FailedV1{
+			Code: string(fault.CodeOf(err)), Message: publicly(err, "The files could not be packed."),
+			Files: state.Files,
+		})
 	}
 	return attempt.Error(err)
 }
@@ -103,7 +104,9 @@ func (x *Exports) pack(ctx context.Context, ref export.Ref, state export.Export)
 }
 
 // packOnce writes an archive without the files in without, and makes it an asset.
-func (x *Exports) packOnce(ctx context.Context, ref export.Ref, state export.Export, choice export.Choice, items []export.Item, without map[asset.ID]bool) error {
+func (x *Exports) packOnce(ctx context.Context, ref export.Ref, state export.Export, choice export.Choice, items []export.Item,
+	without map[asset.ID]bool,
+) error {
 	w, err := x.Blobs.Create(ctx, blob.Durable)
 	if err != nil {
 		return fmt.Errorf("begin the archive of export %s: %w", ref.Export, err)
@@ -125,15 +128,10 @@ func (x *Exports) packOnce(ctx context.Context, ref export.Ref, state export.Exp
 		return fmt.Errorf("store the archive of export %s: %w", ref.Export, err)
 	}
 	until := time.Now().UTC().Add(x.Retention).Truncate(time.Millisecond)
-	intents, err := x.Records.Complete(ctx, ref, asset.New{
+	return x.Records.Complete(ctx, ref, asset.New{
 		Origin: asset.Archived, Hash: stored.Ref, Size: stored.Size, ContentType: "application/zip", Deadline: &until,
 		About: asset.About{Name: state.Name},
 	}, export.Completion(state.Name, stored.Size, packed, missing))
-	if err != nil {
-		return err
-	}
-	x.Notify(intents)
-	return nil
 }
 
 // reportEvery is how often progress is published.

@@ -51,7 +51,7 @@ const smallFile = 1 << 20
 
 // Verified is the result of VerifyAsset.
 type Verified struct {
-	// Complete means that no scan remains. Workers of earlier versions never set it.
+	// Complete means that no scan remains.
 	Complete bool `json:",omitempty"`
 }
 

@@ -77,7 +77,8 @@ func (r *Retention) ExpireJobs(ctx context.Context) (JobSweep, error) {
 		}
 	}
 	if done != (JobSweep{}) {
-		r.Log.Info("retention sweep of jobs finished", "expired", done.Expired, "retired", done.Retired, "pruned", done.Pruned, "failed", done.Failed, "archives_forgotten", done.Forgotten)
+		r.Log.Info("retention sweep of jobs finished", "expired", done.Expired, "retired", done.Retired, "pruned", done.Pruned, "failed",
+			done.Failed, "archives_forgotten", done.Forgotten)
 	}
 	return done, nil
 }

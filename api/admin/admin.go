@@ -4,7 +4,6 @@
 package admin
 
 import (
-	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/json"
@@ -20,42 +19,23 @@ import (
 
 	"github.com/millrace-dev/millrace/api/httperr"
 	"github.com/millrace-dev/millrace/api/openapi"
-	"github.com/millrace-dev/millrace/internal/domain/account"
-	"github.com/millrace-dev/millrace/internal/domain/credit"
-	"github.com/millrace-dev/millrace/internal/domain/gate"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/operate/accounts"
+	"github.com/millrace-dev/millrace/internal/operate/action"
 	operateassets "github.com/millrace-dev/millrace/internal/operate/assets"
 	operateevents "github.com/millrace-dev/millrace/internal/operate/events"
 	operatejobs "github.com/millrace-dev/millrace/internal/operate/jobs"
+	"github.com/millrace-dev/millrace/internal/operate/queues"
+	"github.com/millrace-dev/millrace/internal/operate/servers"
 	operateviews "github.com/millrace-dev/millrace/internal/operate/views"
+	"github.com/millrace-dev/millrace/internal/operate/webhooks"
 )
 
 // Prefix is the path prefix of all routes of this package.
 const Prefix = "/admin"
-
-// Queues are the operators' commands on queues.
-type Queues interface {
-	Set(ctx context.Context, c gate.Change) (gate.State, error)
-	States(ctx context.Context) ([]gate.State, error)
-}
-
-// Accounts are the operators' commands on accounts, their keys and their credit.
-type Accounts interface {
-	Accounts(ctx context.Context) ([]account.Account, error)
-	Account(ctx context.Context, id string) (account.Account, error)
-	Create(ctx context.Context, name string, tier account.Tier, by operate.Attribution) (account.Account, error)
-	Change(ctx context.Context, c account.Change) (account.Account, error)
-	Keys(ctx context.Context, account string) ([]account.Key, error)
-	IssueKey(ctx context.Context, account string, scopes []account.Scope, by operate.Attribution) (secret string, key account.Key, err error)
-	RevokeKey(ctx context.Context, account, key string, by operate.Attribution) error
-	Grant(ctx context.Context, account string, micros int64, by operate.Attribution) (credit.Balance, error)
-	Balance(ctx context.Context, account string) (credit.Balance, error)
-	// Storage returns the storage that the account uses and its limit.
-	Storage(ctx context.Context, a account.Account) (account.Storage, error)
-}
 
 // Deps are the dependencies of the handlers.
 type Deps struct {
@@ -63,14 +43,14 @@ type Deps struct {
 	Calls                                       Calls
 	Assets                                      operateassets.Service
 	JobHistories, CallHistories, AssetHistories Histories
-	Queues                                      Queues
+	Queues                                      queues.Service
 	Doctor                                      Doctor
 	Replays                                     operatejobs.Answers
 	Views                                       operateviews.Service
-	Accounts                                    Accounts
+	Accounts                                    accounts.Service
 	Events                                      operateevents.Service
-	Servers                                     Servers        // nil = no routes for servers
-	Webhooks                                    Webhooks       // nil = no routes for webhooks
+	Servers                                     *servers.Service
+	Webhooks                                    *webhooks.Service
 	Metrics                                     http.Handler   // nil = no route for metrics
 	TrustedProxies                              []netip.Prefix // proxies whose X-Forwarded-For is trusted
 	Log                                         *slog.Logger
@@ -101,7 +81,7 @@ func New(deps Deps, token string) (http.Handler, error) {
 	for pattern, rt := range s.table() {
 		method, path, _ := strings.Cut(pattern, " ")
 		check := s.authorize
-		if pattern == registerRoute {
+		if pattern == servers.Add.Route { // the only route for registration tokens
 			check = s.admit
 		}
 		mux.Handle(method+" "+Prefix+path, s.guard(check, rt.handle))
@@ -131,7 +111,13 @@ func (rt route) handle(w http.ResponseWriter, r *http.Request) error {
 // table returns every route, by method and path below Prefix.
 func (s *server) table() map[string]route {
 	all := s.routes()
-	for _, some := range []map[string]route{s.webhookRoutes(), s.eventRoutes(), s.storageRoutes(), s.callRoutes(), s.historyRoutes(), s.serverRoutes()} {
+	addActions(all, queues.Actions, s.Queues)
+	addActions(all, accounts.Actions, s.Accounts)
+	addActions(all, accounts.Keys, s.Accounts)
+	addActions(all, servers.Actions, s.Servers)
+	addActions(all, webhooks.Actions, s.Webhooks)
+	all[servers.Add.Route] = route{s.addServer, nil}
+	for _, some := range []map[string]route{s.eventRoutes(), s.callRoutes(), s.historyRoutes()} {
 		maps.Copy(all, some)
 	}
 	if s.Metrics != nil {
@@ -151,38 +137,24 @@ func (s *server) showDocument(w http.ResponseWriter, _ *http.Request) error {
 }
 
 func (s *server) routes() map[string]route {
-	all := map[string]route{
-		"GET /doctor":                {s.examine, nil},
-		"GET /openapi.json":          {s.showDocument, nil},
-		"GET /jobs":                  {s.searchJobs, parameters{"status...", "account", "since", "class", "limit"}},
-		"GET /queues":                {s.listQueues, nil},
-		"PUT /queues/{account}":      {s.setQueue, nil},
-		"GET /views":                 {s.listViews, nil},
-		"POST /views/{view}/rebuild": {s.rebuildView, nil},
-		"GET /views/{view}/check":    {s.checkView, nil},
-		"GET /jobs/{id}/replay":      {s.replayJob, nil},
-		"POST /views/{view}/streams/{stream}/resume": {s.resumeView, nil},
-		"GET /accounts":                         {s.listAccounts, nil},
-		"POST /accounts":                        {s.createAccount, nil},
-		"GET /accounts/{account}":               {s.showAccount, nil},
-		"PATCH /accounts/{account}":             {s.changeAccount, nil},
-		"GET /accounts/{account}/models":        {s.showModels, nil},
-		"PUT /accounts/{account}/models":        {s.setModels, nil},
-		"GET /accounts/{account}/labels":        {s.showLabels, nil},
-		"PUT /accounts/{account}/labels":        {s.setLabels, nil},
-		"GET /accounts/{account}/credit":        {s.showCredit, nil},
-		"POST /accounts/{account}/credit":       {s.grantCredit, nil},
-		"GET /accounts/{account}/keys":          {s.listKeys, nil},
-		"POST /accounts/{account}/keys":         {s.issueKey, nil},
-		"DELETE /accounts/{account}/keys/{key}": {s.revokeKey, nil},
-	}
+	all := map[string]route{}
+	all["GET /doctor"] = route{s.examine, nil}
+	all["GET /openapi.json"] = route{s.showDocument, nil}
+	all["GET /jobs"] = route{s.searchJobs, parameters{"status...", "account", "since", "class", "limit"}}
+	all["GET /views"] = route{s.listViews, nil}
+	all["POST /views/{view}/rebuild"] = route{s.rebuildView, nil}
+	all["GET /views/{view}/check"] = route{s.checkView, nil}
+	all["GET /jobs/{id}/replay"] = route{s.replayJob, nil}
+	all["POST /views/{view}/streams/{stream}/resume"] = route{s.resumeView, nil}
 	addVerbs(all, "POST /jobs/{id}/", s.changeJob, "retry", "cancel", "requeue")
 	addVerbs(all, "POST /jobs/", s.changeJobs, "retry", "cancel", "requeue")
 	return all
 }
 
 // addVerbs adds a route for each verb, whose path ends with it.
-func addVerbs(routes map[string]route, prefix string, serve func(w http.ResponseWriter, r *http.Request, verb string) error, verbs ...string) {
+func addVerbs(routes map[string]route, prefix string, serve func(w http.ResponseWriter, r *http.Request, verb string) error,
+	verbs ...string,
+) {
 	for _, verb := range verbs {
 		routes[prefix+verb] = route{func(w http.ResponseWriter, r *http.Request) error { return serve(w, r, verb) }, nil}
 	}
@@ -300,10 +272,11 @@ func (c change) by(r *http.Request) (operate.Attribution, error) {
 	if strings.TrimSpace(c.Actor) == "" || strings.TrimSpace(c.Reason) == "" {
 		return operate.Attribution{}, fault.New(fault.Invalid, fault.CodeInvalidRequest, "a change names its actor and its reason")
 	}
-	if len(c.Actor) > maxActor || len(c.Reason) > maxReason {
-		return operate.Attribution{}, fault.New(fault.Invalid, fault.CodeInvalidRequest, "an actor has at most %d bytes, a reason %d", maxActor, maxReason)
+	if len(c.Actor) > action.MaxActor || len(c.Reason) > action.MaxReason {
+		return operate.Attribution{}, fault.New(fault.Invalid, fault.CodeInvalidRequest, "an actor has at most %d bytes, a reason %d",
+			action.MaxActor, action.MaxReason)
 	}
-	if !isText(c.Actor) || !isText(c.Reason) {
+	if !action.IsText(c.Actor) || !action.IsText(c.Reason) {
 		return operate.Attribution{}, fault.New(fault.Invalid, fault.CodeInvalidRequest, "an actor and a reason are texts without NUL characters")
 	}
 	return operate.Attribution{Actor: "admin:" + c.Actor, Reason: c.Reason, RequestID: r.Header.Get(requestHeader)}, nil
@@ -321,11 +294,6 @@ func decodeChange(r *http.Request, body changeBody) (operate.Attribution, error)
 	}
 	return body.by(r)
 }
-
-const (
-	maxActor  = 200
-	maxReason = 1000
-)
 
 // jobNamed returns the id of the job that the path names, whole, by either of its ids.
 func (s *server) jobNamed(r *http.Request) (job.ID, error) {

@@ -21,7 +21,7 @@ func TestEveryRouteIsDocumentedWithItsParameters(t *testing.T) {
 	documented := map[string][]string{}
 	for _, op := range doc.Operations() {
 		if strings.HasPrefix(op.Path, admin.Prefix+"/") {
-			documented[op.Method+" "+op.Path] = op.Query()
+			documented[op.Method+" "+op.Path] = op.Query
 		}
 	}
 	served := admin.Table()
@@ -40,7 +40,8 @@ func TestUnknownQueryParameterIsRefused(t *testing.T) {
 	h, err := admin.New(admin.Deps{Metrics: http.NotFoundHandler(), Log: slog.New(slog.DiscardHandler)}, token)
 	require.NoError(t, err)
 	for target, says := range map[string]string{
-		"/admin/jobs?state=failed":                       `the query parameter \"state\" is unknown; this path has: status, account, since, class, limit`,
+		"/admin/jobs?state=failed": `the query parameter \"state\" is unknown; this path has: status, account, since, class,` +
+			` limit`,
 		"/admin/jobs?limit=5&Account=acme":               `the query parameter \"Account\" is unknown`,
 		"/admin/jobs?limit=5&limit=6":                    "limit is given 2 times",
 		"/admin/jobs?account=":                           "account is empty",
@@ -67,7 +68,8 @@ func TestAChangeWithABlankActorOrReasonIsRefused(t *testing.T) {
 	h, err := admin.New(admin.Deps{Log: slog.New(slog.DiscardHandler)}, token)
 	require.NoError(t, err)
 	for _, body := range []string{
-		`{"actor":"","reason":"why","mode":"paused"}`, `{"actor":" \t","reason":"why","mode":"paused"}`, `{"actor":"ann","reason":"\u00a0 ","mode":"paused"}`,
+		`{"actor":"","reason":"why","mode":"paused"}`, `{"actor":" \t","reason":"why","mode":"paused"}`,
+		`{"actor":"ann","reason":"\u00a0 ","mode":"paused"}`,
 	} {
 		req := httptest.NewRequestWithContext(t.Context(), "PUT", "/admin/queues/acme", strings.NewReader(body))
 		req.Header.Set("Authorization", "Bearer "+token)

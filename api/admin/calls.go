@@ -6,9 +6,9 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/millrace-dev/millrace/internal/config/amount"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/call"
-	"github.com/millrace-dev/millrace/internal/domain/credit"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate"
 	operateassets "github.com/millrace-dev/millrace/internal/operate/assets"
@@ -87,7 +87,7 @@ func (s *server) reconcileCall(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	micros, err := credit.ParseDollars(body.Charged)
+	micros, err := amount.ParseDollars(body.Charged)
 	if err != nil || micros < 0 {
 		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "charged_usd is what the call cost, such as \"0.04\" or \"0\"")
 	}

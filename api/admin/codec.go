@@ -27,7 +27,8 @@ func (g *codecGuard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Add("Vary", "Origin")
 	if origin := r.Header.Get("Origin"); origin != "" {
 		if origin != g.origin {
-			http.Error(w, "pages of this origin may not decrypt payloads; set MILLRACE_TEMPORAL_UI_ORIGIN to the origin of Temporal's Web UI", http.StatusForbidden)
+			http.Error(w, "pages of this origin may not decrypt payloads; set MILLRACE_TEMPORAL_UI_ORIGIN to the origin of Temporal's Web UI",
+				http.StatusForbidden)
 			return
 		}
 		w.Header().Set("Access-Control-Allow-Origin", origin)

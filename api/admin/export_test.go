@@ -6,27 +6,15 @@ import (
 	"strings"
 )
 
-// hooks stands for webhooks where nothing is asked of them.
-type (
-	anyHooks = Webhooks
-	hooks    struct{ anyHooks }
-)
-
 // tales stands for histories of which nothing is asked.
 type (
 	anyTales = Histories
 	tales    struct{ anyTales }
 )
 
-// pool stands for servers of which nothing is asked.
-type (
-	anyServers = Servers
-	pool       struct{ anyServers }
-)
-
 // Table lists every route by method and path with the query parameters that it reads, in order.
 func Table() map[string][]string {
-	s := &server{Deps: Deps{Webhooks: hooks{}, Servers: pool{}, JobHistories: tales{}, CallHistories: tales{}, AssetHistories: tales{}, Metrics: http.NotFoundHandler()}}
+	s := &server{Deps: Deps{JobHistories: tales{}, CallHistories: tales{}, AssetHistories: tales{}, Metrics: http.NotFoundHandler()}}
 	all := map[string][]string{}
 	for pattern, rt := range s.table() {
 		names := []string{}

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/operate/action"
 )
 
 // parameters are the names that a query may have. A name that ends in "..." may be given several times.
@@ -49,20 +49,18 @@ func (p parameters) list() string {
 // readable refuses a path or a query that is not valid UTF-8 or contains a NUL. No name contains such bytes, and
 // PostgreSQL refuses them.
 func readable(r *http.Request) error {
-	if !isText(r.URL.Path) {
+	if !action.IsText(r.URL.Path) {
 		return fault.New(fault.NotFound, fault.CodeNotFound, "there is nothing at this path")
 	}
 	for name, values := range r.URL.Query() {
 		for _, value := range values {
-			if !isText(value) {
+			if !action.IsText(value) {
 				return fault.New(fault.Invalid, fault.CodeInvalidRequest, "the value of %.64q is not a text", name)
 			}
 		}
 	}
 	return nil
 }
-
-func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
 
 // number parses a parameter that is a positive number; 0 = absent.
 func number(query url.Values, name string) (int64, error) {

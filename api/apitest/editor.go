@@ -12,7 +12,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/engine/node"
@@ -50,13 +49,13 @@ func NewSealer(t *testing.T) edge.Sealer {
 }
 
 // StartEditor starts the API with an editor, for accounts with keys unless opts say otherwise.
-func StartEditor(t *testing.T, opts api.Options) *Harness {
+func StartEditor(t *testing.T, opts Options) *Harness {
 	t.Helper()
 	opts.Mode = cmp.Or(opts.Mode, account.ModeKeys)
 	sealer := NewSealer(t)
-	return StartWith(t, opts, func(d *api.Deps) {
-		d.Editor = &api.Editor{Files: EditorFiles(t), Sealer: sealer}
-		d.Console = &api.Console{Sealer: sealer}
+	return StartWith(t, opts, func(d *Deps) {
+		d.Editor = &Editor{Files: EditorFiles(t), Sealer: sealer}
+		d.Console = sealer
 	})
 }
 

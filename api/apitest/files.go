@@ -22,13 +22,11 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/download"
 	"github.com/millrace-dev/millrace/internal/domain/files"
 	"github.com/millrace-dev/millrace/internal/domain/job"
-	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/outbound"
@@ -66,19 +64,19 @@ type FileHarness struct {
 }
 
 // StartFiles starts the API over files in a directory of the test.
-func StartFiles(t *testing.T, opts api.Options) *FileHarness {
+func StartFiles(t *testing.T, opts Options) *FileHarness {
 	t.Helper()
 	return StartFilesIn(t, t.TempDir(), opts)
 }
 
 // StartFilesIn keeps the files below root.
-func StartFilesIn(t *testing.T, root string, opts api.Options) *FileHarness {
+func StartFilesIn(t *testing.T, root string, opts Options) *FileHarness {
 	t.Helper()
 	return StartFilesOver(t, root, opts, func(s blob.Store) blob.Store { return s })
 }
 
 // StartFilesOver keeps the files in what wrap makes of a store below root.
-func StartFilesOver(t *testing.T, root string, opts api.Options, wrap func(blob.Store) blob.Store) *FileHarness {
+func StartFilesOver(t *testing.T, root string, opts Options, wrap func(blob.Store) blob.Store) *FileHarness {
 	t.Helper()
 	return startFilesOn(t, root, opts, wrap, pgtest.Migrated(t, postgres.Migrate))
 }
@@ -88,7 +86,7 @@ func StartFilesWithProxy(t *testing.T) (*FileHarness, *pgtest.Proxy) {
 	t.Helper()
 	dsn := pgtest.Migrated(t, postgres.Migrate)
 	proxy := pgtest.NewProxy(t, dsn)
-	h := startFilesOn(t, t.TempDir(), api.Options{}, func(s blob.Store) blob.Store { return s }, proxy.URL())
+	h := startFilesOn(t, t.TempDir(), Options{}, func(s blob.Store) blob.Store { return s }, proxy.URL())
 	direct, err := postgres.Open(t.Context(), dsn, postgres.PoolOptions{})
 	require.NoError(t, err)
 	t.Cleanup(direct.Close)
@@ -96,7 +94,7 @@ func StartFilesWithProxy(t *testing.T) (*FileHarness, *pgtest.Proxy) {
 	return h, proxy
 }
 
-func startFilesOn(t *testing.T, root string, opts api.Options, wrap func(blob.Store) blob.Store, dsn string) *FileHarness {
+func startFilesOn(t *testing.T, root string, opts Options, wrap func(blob.Store) blob.Store, dsn string) *FileHarness {
 	t.Helper()
 	h := &FileHarness{Root: root, Sources: Sources{Client: outbound.New(outbound.Options{})}}
 	t.Cleanup(h.Sources.Close)
@@ -112,7 +110,7 @@ func startFilesOn(t *testing.T, root string, opts api.Options, wrap func(blob.St
 	t.Cleanup(func() { require.NoError(t, stored.Close()) })
 	blobs := wrap(stored)
 	events := eventstore.New(pool, registry, nil)
-	h.Files = files.New(assetstore.NewFiles(pool, events), blobs, files.Options{})
+	h.Files = files.New(assetstore.New(pool, events), blobs, files.Options{})
 	links, err := signedurl.New([]signedurl.Key{{ID: "1", Secret: bytes.Repeat([]byte{7}, 32)}},
 		signedurl.Options{Now: func() time.Time { return time.Now().Add(time.Duration(h.Ahead.Load())) }})
 	require.NoError(t, err)
@@ -124,14 +122,18 @@ func startFilesOn(t *testing.T, root string, opts api.Options, wrap func(blob.St
 	require.NoError(t, err)
 	sealers, err := secret.NewSealers([]*secret.Key{key})
 	require.NoError(t, err)
-	h.Assets, h.Downloads = asset.NewService(assetstore.New(pool, events), blobs, asset.Options{}), assetstore.NewDownloads(pool, events, sealers)
+	h.Assets, h.Downloads = asset.NewService(assetstore.New(pool, events), blobs, asset.Options{}),
+		assetstore.NewDownloads(pool, events, sealers)
 	view := assets.NewReader(pool, registry, nil)
 	h.Find = view.ByPublicID
-	handler, err := api.New(api.Deps{
+	handler, err := New(Deps{
 		Auth: account.NewKeys(twoKeys{}), Jobs: jobs, Reader: jobs, Queue: jobs, Sources: jobs, Links: links, Live: &HubLive{Hub: hub},
 		Files: h.Files, Grants: links, Assets: h.Assets,
-		Downloads: download.Service{Store: h.Downloads, Notify: func([]outbox.Intent) {}},
-		AssetView: view, Keys: jobstore.NewKeys(pool), Internet: &h.Sources, NodeFiles: h.Files, Userdata: userdata.Service{Store: accountstore.NewUserdata(pool), Blobs: blobs}, Readiness: Parts{}, Space: &h.Disk, Storage: &h.Quota, Logger: slog.New(slog.DiscardHandler),
+		Downloads: download.Service{Store: h.Downloads},
+		AssetView: view, Keys: jobstore.NewKeys(pool), Internet: &h.Sources, NodeFiles: h.Files,
+		Userdata: userdata.Service{Store: accountstore.NewUserdata(pool, events), Blobs: blobs}, Readiness: Parts{}, Space: &h.Disk,
+		Storage: &h.Quota,
+		Logger:  slog.New(slog.DiscardHandler),
 	}, opts)
 	require.NoError(t, err)
 	server := httptest.NewServer(documented(t, opts, handler))

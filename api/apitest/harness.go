@@ -19,7 +19,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/about"
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/openapi/openapitest"
@@ -30,7 +29,7 @@ import (
 )
 
 // documented checks every answer of a handler under test against the OpenAPI document.
-func documented(t testing.TB, opts api.Options, next http.Handler) http.Handler {
+func documented(t testing.TB, opts Options, next http.Handler) http.Handler {
 	t.Helper()
 	mount := ""
 	if u, err := url.Parse(opts.PublicURL); err == nil {
@@ -82,10 +81,10 @@ func (twoKeys) IdentityByKey(_ context.Context, hash account.KeyHash) (account.I
 var Then = time.Date(2026, 1, 2, 3, 4, 5, 123456789, time.UTC)
 
 // Start starts the API over parts in memory.
-func Start(t testing.TB, opts api.Options) *Harness { return StartWith(t, opts, func(*api.Deps) {}) }
+func Start(t testing.TB, opts Options) *Harness { return StartWith(t, opts, func(*Deps) {}) }
 
 // StartWith starts the API over parts that change may replace.
-func StartWith(t testing.TB, opts api.Options, change func(*api.Deps)) *Harness {
+func StartWith(t testing.TB, opts Options, change func(*Deps)) *Harness {
 	h := &Harness{Jobs: &MemoryJobs{Jobs: map[job.ID]job.Job{}}, Hub: stream.NewHub(stream.HubOptions{}), Logs: &bytes.Buffer{}}
 	h.Live = &HubLive{Hub: h.Hub}
 	var auth edge.Authenticator = account.Anyone{}
@@ -98,13 +97,13 @@ func StartWith(t testing.TB, opts api.Options, change func(*api.Deps)) *Harness 
 		auth = static
 	case account.ModeNone, "":
 	}
-	deps := api.Deps{
+	deps := Deps{
 		Auth: auth, Jobs: h.Jobs, Reader: h.Jobs, Queue: h.Jobs, Sources: h.Jobs, Steps: h.Jobs, Links: plainLinks{}, Live: h.Live,
 		Readiness: Parts{{Name: "postgresql", OK: true, Required: true}, {Name: "temporal", Detail: "not reachable"}},
 		Logger:    slog.New(slog.NewTextHandler(&lockedWriter{w: h.Logs}, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	change(&deps)
-	handler, err := api.New(deps, opts)
+	handler, err := New(deps, opts)
 	require.NoError(t, err)
 	server := httptest.NewServer(documented(t, opts, handler))
 	t.Cleanup(server.Close)

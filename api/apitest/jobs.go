@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -44,7 +43,10 @@ func (m *MemoryJobs) Submit(_ context.Context, sub job.Submission) (job.Submitte
 	if sub.PublicID != "" {
 		id = job.IDOfChoice(sub.Account, sub.PublicID)
 	}
-	j := job.Job{ID: id, Chosen: sub.PublicID, Account: sub.Account, State: job.Queued, Surface: sub.Surface, Version: 1, Number: 7, SubmittedAt: Then, UpdatedAt: Then, Metadata: sub.Metadata}
+	j := job.Job{
+		ID: id, Chosen: sub.PublicID, Account: sub.Account, State: job.Queued, Surface: sub.Surface, Version: 1, Number: 7,
+		SubmittedAt: Then, UpdatedAt: Then, Metadata: sub.Metadata,
+	}
 	if sub.Number != nil {
 		j.Number = *sub.Number
 	}
@@ -273,9 +275,9 @@ func FinishedJob(id job.ID, state job.State) job.Job {
 }
 
 // Undocumented are the parts of a harness over another reader, for a server that nothing stands before.
-func Undocumented(t *testing.T, reader api.JobReader) (deps api.Deps) {
+func Undocumented(t *testing.T, reader JobReader) (deps Deps) {
 	t.Helper()
-	StartWith(t, api.Options{}, func(d *api.Deps) { d.Reader, deps = reader, *d })
+	StartWith(t, Options{}, func(d *Deps) { d.Reader, deps = reader, *d })
 	deps.Reader = reader
 	return deps
 }

@@ -41,7 +41,10 @@ func Text(s string) *stream.Message { return &stream.Message{Text: []byte(s)} }
 
 // Preview is a message with a preview of job A.
 func Preview(node, contentType, data string) *stream.Message {
-	return &stream.Message{Frame: &stream.Frame{Job: "internal", Public: job.PublicID(JobA), Node: node, Kind: stream.FramePreview, ContentType: contentType, Data: []byte(data)}}
+	return &stream.Message{Frame: &stream.Frame{
+		Job: "internal", Public: job.PublicID(JobA), Node: node, Kind: stream.FramePreview,
+		ContentType: contentType, Data: []byte(data),
+	}}
 }
 
 // CloseOf reads to the end of a socket and returns how it was closed.

@@ -10,9 +10,9 @@ import (
 
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/httperr"
-	"github.com/millrace-dev/millrace/api/limit"
 	"github.com/millrace-dev/millrace/api/request"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/domain/load"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
@@ -21,32 +21,26 @@ import (
 // that editors use, and can rename, tag, describe and recreate them.
 type library struct {
 	Deps
-	opts     Options
-	remotes  *limit.Semaphore // requests to servers that clients name
-	listings *limit.Semaphore // listings: a filter may use a database connection for seconds
+	opts    Options
+	remotes *load.Gate // requests to servers that clients name
+	lists   *load.Gate // a filter may use a database connection for seconds
 }
 
-// Bounds of slow operations at the same time, in all and of one account. Listings leave most of the process's
-// database connections to other requests.
-const (
-	maxRemotes, remotesOfOne   = 8, 4
-	maxListings, listingsOfOne = 8, 4
-)
+// slow bounds the slow operations of a kind. Lists leave most of the process's database connections to other requests.
+var slow = load.Options{Slots: 8, Share: 4} // a constant
 
 func newLibrary(deps Deps, opts Options) *library {
-	return &library{
-		Deps: deps, opts: opts, remotes: limit.NewSemaphore(maxRemotes, remotesOfOne), listings: limit.NewSemaphore(maxListings, listingsOfOne),
-	}
+	return &library{Deps: deps, opts: opts, remotes: load.New(slow), lists: load.New(slow)}
 }
 
 // routes returns the routes of the library.
 func (s *library) routes() []edge.Route {
 	all := edge.Cloud(
-		edge.Route{Method: http.MethodGet, Path: "/assets", Handle: s.inTurn(s.list)},
+		edge.Route{Method: http.MethodGet, Path: "/assets", Gate: s.lists, Handle: s.list},
 		edge.Route{Method: http.MethodPost, Path: "/assets", Access: edge.Store, Limit: -1, Handle: s.post},
 		edge.Route{Method: http.MethodPost, Path: "/assets/from-hash", Access: edge.Store, Handle: s.postFromHash},
 		edge.Route{Method: http.MethodHead, Path: "/assets/hash/:hash", Handle: s.headByHash},
-		edge.Route{Method: http.MethodGet, Path: "/assets/tags/refine", Handle: s.inTurn(s.countTags)},
+		edge.Route{Method: http.MethodGet, Path: "/assets/tags/refine", Gate: s.lists, Handle: s.countTags},
 		edge.Route{Method: http.MethodGet, Path: "/assets/remote-metadata", Access: edge.Write, Handle: s.getRemote},
 		edge.Route{Method: http.MethodGet, Path: "/assets/:id", Handle: s.get},
 		edge.Route{Method: http.MethodPut, Path: "/assets/:id", Access: edge.Write, Handle: s.update},
@@ -55,26 +49,15 @@ func (s *library) routes() []edge.Route {
 		edge.Route{Method: http.MethodHead, Path: "/assets/:id/content", Handle: s.getContent},
 		edge.Route{Method: http.MethodPost, Path: "/assets/:id/tags", Access: edge.Write, Handle: s.addTags},
 		edge.Route{Method: http.MethodDelete, Path: "/assets/:id/tags", Access: edge.Write, Handle: s.removeTags},
-		edge.Route{Method: http.MethodGet, Path: "/tags", Handle: s.inTurn(s.listTags)},
+		edge.Route{Method: http.MethodGet, Path: "/tags", Gate: s.lists, Handle: s.listTags},
 	)
 	all = append(all, s.exportRoutes()...)
 	all = append(all, s.taskRoutes()...)
 	if !s.opts.Editor {
 		return all
 	}
-	return slices.DeleteFunc(all, func(r edge.Route) bool { return strings.HasPrefix(r.Path, "/assets") }) // the editor's files have these paths
-}
-
-// inTurn makes a listing wait until fewer listings than the bound are running.
-func (s *library) inTurn(list func(*gin.Context) error) func(*gin.Context) error {
-	return func(c *gin.Context) error {
-		release, err := s.listings.Acquire(c.Request.Context(), edge.Caller(c).Account)
-		if err != nil {
-			return err
-		}
-		defer release()
-		return list(c)
-	}
+	// the editor's files have these paths
+	return slices.DeleteFunc(all, func(r edge.Route) bool { return strings.HasPrefix(r.Path, "/assets") })
 }
 
 // read returns the asset that the path names. Ids match in upper and lower case.
@@ -134,7 +117,8 @@ func libraryHash(text string) (ref blob.Ref, known bool, err error) {
 	}
 	ref, err = blob.ParseRef(text)
 	if err != nil {
-		return blob.Ref{}, false, fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "the hash must be blake3 or sha256 with 64 hexadecimal digits")
+		return blob.Ref{}, false, fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest,
+			"the hash must be blake3 or sha256 with 64 hexadecimal digits")
 	}
 	return ref, true, nil
 }

@@ -32,7 +32,7 @@ func (s *library) exportRoutes() []edge.Route {
 		return nil
 	}
 	return edge.Cloud(
-		edge.Route{Method: http.MethodPost, Path: "/assets/export", Access: edge.Store, Limit: exportBody, Handle: s.inTurn(s.postExport)},
+		edge.Route{Method: http.MethodPost, Path: "/assets/export", Access: edge.Store, Limit: exportBody, Gate: s.lists, Handle: s.postExport},
 		edge.Route{Method: http.MethodGet, Path: "/assets/exports/:name", Handle: s.getExport},
 	)
 }
@@ -47,7 +47,10 @@ func (s *library) postExport(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	c.PureJSON(http.StatusAccepted, taskBody{TaskID: string(e.ID), Status: string(e.State), Message: "The files are being packed; the task shows the progress."})
+	c.PureJSON(http.StatusAccepted, taskBody{
+		TaskID: string(e.ID), Status: string(e.State),
+		Message: "The files are being packed; the task shows the progress.",
+	})
 	return nil
 }
 
@@ -93,7 +96,8 @@ type exportResult struct {
 func exportTask(e export.Export) taskDetail {
 	body := taskDetail{
 		ID: string(e.ID), IdempotencyKey: e.ID.WorkflowID(), TaskName: "task:export", Payload: e.Request, Status: string(e.State),
-		CreateTime: edge.Timestamp(e.CreatedAt), UpdateTime: edge.Timestamp(e.UpdatedAt), StartedAt: edge.TimestampOrNil(e.StartedAt), CompletedAt: edge.TimestampOrNil(e.EndedAt),
+		CreateTime: edge.Timestamp(e.CreatedAt), UpdateTime: edge.Timestamp(e.UpdatedAt), StartedAt: edge.TimestampOrNil(e.StartedAt),
+		CompletedAt: edge.TimestampOrNil(e.EndedAt),
 	}
 	switch {
 	case e.Done != nil:

@@ -75,7 +75,8 @@ type createRequest struct {
 
 // libraryFields are the fields of an upload form besides the file.
 var libraryFields = map[string]request.Occurrence{
-	"tags": request.Repeated, "id": request.Once, "preview_id": request.Once, "name": request.Once, "mime_type": request.Once, "user_metadata": request.Once, "hash": request.Once,
+	"tags": request.Repeated, "id": request.Once, "preview_id": request.Once, "name": request.Once, "mime_type": request.Once,
+	"user_metadata": request.Once, "hash": request.Once,
 }
 
 // post makes an asset of an uploaded file or of the content of a URL: POST /assets.

@@ -60,7 +60,10 @@ func (s *library) postURL(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	r := createRequest{id: req.ID, name: req.Name, mimeType: req.MIMEType, preview: req.PreviewID.text, tags: trimmed(req.Tags), metadata: req.UserMetadata}
+	r := createRequest{
+		id: req.ID, name: req.Name, mimeType: req.MIMEType, preview: req.PreviewID.text, tags: trimmed(req.Tags),
+		metadata: req.UserMetadata,
+	}
 	if r.name == "" {
 		r.name = path.Base(u.Path)
 		if r.name == "/" || r.name == "." {
@@ -70,7 +73,7 @@ func (s *library) postURL(c *gin.Context) error {
 	if _, done, err := s.spec(c, r); err != nil || done { // an invalid request fails before a byte is fetched
 		return err
 	}
-	release, err := s.remotes.Acquire(c.Request.Context(), edge.Caller(c).Account)
+	release, err := s.remotes.Begin(c.Request.Context(), edge.Caller(c).Account)
 	if err != nil {
 		return err
 	}
@@ -106,7 +109,8 @@ func (s *library) fetch(c *gin.Context, address string, r createRequest) error {
 			return err
 		}
 	}
-	if kind, _, err := mime.ParseMediaType(source.ContentType); err == nil && r.mimeType == "" && kind != content.OctetStream && checkContentType(kind) == nil {
+	if kind, _, err := mime.ParseMediaType(source.ContentType); err == nil && r.mimeType == "" && kind != content.OctetStream &&
+		checkContentType(kind) == nil {
 		r.mimeType = kind
 	}
 	in, err := s.Assets.Receive(ctx, edge.Caller(c).Account, nil)
@@ -181,7 +185,7 @@ func (s *library) getRemote(c *gin.Context) error {
 		return err
 	}
 	ctx := c.Request.Context()
-	release, err := s.remotes.Acquire(ctx, edge.Caller(c).Account)
+	release, err := s.remotes.Begin(ctx, edge.Caller(c).Account)
 	if err != nil {
 		return err
 	}

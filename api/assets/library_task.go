@@ -118,7 +118,10 @@ func (s *library) postDownload(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	r := createRequest{name: req.Name, mimeType: req.MIMEType, preview: req.PreviewID.text, tags: trimmed(req.Tags), metadata: req.UserMetadata}
+	r := createRequest{
+		name: req.Name, mimeType: req.MIMEType, preview: req.PreviewID.text, tags: trimmed(req.Tags),
+		metadata: req.UserMetadata,
+	}
 	if r.name == "" {
 		r.name = nameOfSource(u, about)
 	}
@@ -131,7 +134,10 @@ func (s *library) postDownload(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	c.PureJSON(http.StatusAccepted, taskBody{TaskID: string(d.ID), Status: string(d.State), Message: "The file is being fetched; the task shows the progress."})
+	c.PureJSON(http.StatusAccepted, taskBody{
+		TaskID: string(d.ID), Status: string(d.State),
+		Message: "The file is being fetched; the task shows the progress.",
+	})
 	return nil
 }
 
@@ -139,7 +145,7 @@ func (s *library) postDownload(c *gin.Context) error {
 // later.
 func (s *library) describeSource(c *gin.Context, address string) (outbound.Resource, error) {
 	ctx := c.Request.Context()
-	release, err := s.remotes.Acquire(ctx, edge.Caller(c).Account)
+	release, err := s.remotes.Begin(ctx, edge.Caller(c).Account)
 	if err != nil {
 		return outbound.Resource{}, err
 	}
@@ -206,7 +212,8 @@ func downloadTask(d download.Download) taskDetail {
 	body := taskDetail{
 		ID: string(d.ID), IdempotencyKey: d.ID.WorkflowID(), TaskName: "task:download", Status: string(d.State),
 		Payload:    downloadPayload{SourceURL: d.Request.Source, Name: d.Request.Name, Tags: append([]string{}, d.Request.Tags...)},
-		CreateTime: edge.Timestamp(d.CreatedAt), UpdateTime: edge.Timestamp(d.UpdatedAt), StartedAt: edge.TimestampOrNil(d.StartedAt), CompletedAt: edge.TimestampOrNil(d.EndedAt),
+		CreateTime: edge.Timestamp(d.CreatedAt), UpdateTime: edge.Timestamp(d.UpdatedAt), StartedAt: edge.TimestampOrNil(d.StartedAt),
+		CompletedAt: edge.TimestampOrNil(d.EndedAt),
 	}
 	switch {
 	case d.Done != nil:

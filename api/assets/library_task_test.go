@@ -13,7 +13,6 @@ import (
 	"go.temporal.io/sdk/testsuite"
 
 	"github.com/millrace-dev/millrace/activities/upkeep"
-	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/internal/domain/download"
 	"github.com/millrace-dev/millrace/internal/outbound"
@@ -47,7 +46,7 @@ func fetchTaskOver(t *testing.T, h *apitest.FileHarness, id string, records upke
 
 func TestLibraryDownloadBecomesAnAsset(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{MaxUpload: 100})
+	h := apitest.StartFiles(t, apitest.Options{MaxUpload: 100})
 	var served atomic.Int64
 	from := h.Source(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "image/png")
@@ -93,7 +92,7 @@ func (lostEnd) Complete(context.Context, download.Ref, download.CompletedV1) err
 
 func TestRepeatedAttemptOfADownloadMakesOneAsset(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{MaxUpload: 100})
+	h := apitest.StartFiles(t, apitest.Options{MaxUpload: 100})
 	from := h.Source(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("once")) })
 	task := library(t, h, http.StatusAccepted, "POST", "/api/assets/download", `{"source_url":"`+from+`/a.bin"}`)
 	id, _ := task["task_id"].(string)
@@ -106,7 +105,7 @@ func TestRepeatedAttemptOfADownloadMakesOneAsset(t *testing.T) {
 
 func TestLibraryDownloadRefusesWhatIsKnownToFail(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{MaxUpload: 100})
+	h := apitest.StartFiles(t, apitest.Options{MaxUpload: 100})
 	var gone atomic.Bool
 	from := h.Source(t, func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -125,7 +124,8 @@ func TestLibraryDownloadRefusesWhatIsKnownToFail(t *testing.T) {
 		"": "INVALID_URL", "x": "INVALID_URL_FORMAT", "https://a:b@example.com/x": "INVALID_URL_FORMAT",
 		"https://127.0.0.1:1/x": "UNSUPPORTED_SOURCE", from + "/none": "RESOURCE_NOT_FOUND",
 	} {
-		require.Equal(t, code, library(t, h, http.StatusBadRequest, "POST", "/api/assets/download", `{"source_url":"`+address+`"}`)["code"], address)
+		require.Equal(t, code, library(t, h, http.StatusBadRequest, "POST", "/api/assets/download", `{"source_url":"`+address+`"}`)["code"],
+			address)
 	}
 	library(t, h, http.StatusRequestEntityTooLarge, "POST", "/api/assets/download", `{"source_url":"`+from+`/large"}`)
 
@@ -143,7 +143,7 @@ func TestLibraryDownloadRefusesWhatIsKnownToFail(t *testing.T) {
 
 func TestLibraryImportKnowsFilesOfTheAccount(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	mine, _ := shelve(t, h, "a.png", "a")["id"].(string)
 	got := library(t, h, http.StatusOK, "POST", "/api/assets/import", `{"published_asset_ids":["`+mine+`"]}`)["assets"].([]any)
 	require.Len(t, got, 1)
@@ -155,7 +155,7 @@ func TestLibraryImportKnowsFilesOfTheAccount(t *testing.T) {
 
 func TestRemoteMetadataShowsASmallPicture(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{MaxUpload: 100})
+	h := apitest.StartFiles(t, apitest.Options{MaxUpload: 100})
 	from := h.Source(t, func(w http.ResponseWriter, r *http.Request) {
 		kinds := map[string]string{"/cat.png": "image/png; q=1", "/text": "text/plain", "/odd": "image/png\" onerror=\"x"}
 		w.Header().Set("Content-Type", kinds[r.URL.Path])
@@ -164,7 +164,8 @@ func TestRemoteMetadataShowsASmallPicture(t *testing.T) {
 			_, _ = w.Write([]byte("meow"))
 		}
 	})
-	require.Equal(t, "data:image/png;base64,bWVvdw==", library(t, h, http.StatusOK, "GET", "/api/assets/remote-metadata?url="+from+"/cat.png", "")["preview_image"])
+	require.Equal(t, "data:image/png;base64,bWVvdw==",
+		library(t, h, http.StatusOK, "GET", "/api/assets/remote-metadata?url="+from+"/cat.png", "")["preview_image"])
 	for _, path := range []string{"/text", "/odd"} {
 		require.NotContains(t, library(t, h, http.StatusOK, "GET", "/api/assets/remote-metadata?url="+from+path, ""), "preview_image", path)
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
@@ -22,7 +21,7 @@ import (
 // A null among tags is refused, and takes none away.
 func TestANullTagIsRefused(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	a := shelve(t, h, "a.png", "x", apitest.Field("tags", "pet"))
 	for _, body := range []string{`{"tags":[null]}`, `{"tags":["a",null]}`} {
 		library(t, h, http.StatusBadRequest, "PUT", at(a), body)
@@ -34,9 +33,12 @@ func TestANullTagIsRefused(t *testing.T) {
 // The last zero bytes of a file are a range that no file satisfies.
 func TestEmptySuffixRangeIsNotSatisfiable(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	a := shelve(t, h, "a.png", "0123456789")
-	for header, want := range map[string]int{"bytes=-0": 416, "bytes=-00": 416, "bytes=-1": 206, "bytes=0-0": 206, "bytes=20-": 416, "items=-0": 200} {
+	for header, want := range map[string]int{
+		"bytes=-0": 416, "bytes=-00": 416, "bytes=-1": 206, "bytes=0-0": 206, "bytes=20-": 416,
+		"items=-0": 200,
+	} {
 		res := h.Get(t, at(a)+"/content", "key-a", "Range", header)
 		require.Equal(t, want, res.Status, "%s: %s", header, res.Body)
 	}
@@ -82,7 +84,7 @@ func at(a map[string]any) string { return "/api/assets/" + a["id"].(string) }
 
 func TestALibraryFileIsMadeReadAndDeleted(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	a := shelve(t, h, "photo.png", "bytes", apitest.Field("tags", `["input","pet"]`), apitest.Field("user_metadata", `{"rating": 5}`))
 	require.Equal(t, "photo.png", a["name"])
 	require.Equal(t, apitest.HashOf("bytes"), a["hash"])
@@ -94,7 +96,8 @@ func TestALibraryFileIsMadeReadAndDeleted(t *testing.T) {
 	require.Equal(t, true, a["created_new"])
 	delete(a, "created_new")
 	require.Equal(t, a, library(t, h, http.StatusOK, "GET", at(a), ""))
-	require.Equal(t, a, library(t, h, http.StatusOK, "GET", "/assets/"+strings.ToUpper(a["id"].(string)), ""), "without the prefix, in upper case")
+	require.Equal(t, a, library(t, h, http.StatusOK, "GET", "/assets/"+strings.ToUpper(a["id"].(string)), ""),
+		"without the prefix, in upper case")
 
 	content := h.Get(t, at(a)+"/content", "key-a")
 	require.Equal(t, "bytes", content.Body)
@@ -117,14 +120,15 @@ func TestALibraryFileIsMadeReadAndDeleted(t *testing.T) {
 
 func TestTheSameLibraryFileIsNotMadeTwice(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	a := shelve(t, h, "a.png", "x", apitest.Field("tags", "pet, big"))
 	again := h.Post(t, "/api/assets", "key-a", apitest.File("file", "a.png", "x"), apitest.Field("tags", "big"), apitest.Field("tags", "pet"))
 	require.Equal(t, http.StatusOK, again.Status, "whatever the order of parts and tags")
 	require.Equal(t, a["id"], again.JSON(t)["id"])
 	require.Equal(t, false, again.JSON(t)["created_new"])
 	for name, parts := range map[string][]apitest.Part{
-		"another name": {apitest.File("file", "b.png", "x"), apitest.Field("tags", "pet,big")}, "other tags": {apitest.File("file", "a.png", "x"), apitest.Field("tags", "pet")},
+		"another name":  {apitest.File("file", "b.png", "x"), apitest.Field("tags", "pet,big")},
+		"other tags":    {apitest.File("file", "a.png", "x"), apitest.Field("tags", "pet")},
 		"metadata":      {apitest.File("file", "a.png", "x"), apitest.Field("tags", "pet,big"), apitest.Field("user_metadata", `{"a":1}`)},
 		"another title": {apitest.File("file", "a.png", "x"), apitest.Field("tags", "pet,big"), apitest.Field("name", "Title")},
 		"another type":  {apitest.File("file", "a.png", "x"), apitest.Field("tags", "pet,big"), apitest.Field("mime_type", "image/gif")},
@@ -147,12 +151,13 @@ func TestTheSameLibraryFileIsNotMadeTwice(t *testing.T) {
 	ended := h.Post(t, "/api/assets", "key-a", apitest.File("file", "c.png", "z"), apitest.Field("id", id))
 	require.Equal(t, http.StatusConflict, ended.Status, "an id names one file for ever")
 	derived := uuid.NewSHA1(uuid.NameSpaceOID, []byte("x")).String()
-	require.Equal(t, http.StatusBadRequest, h.Post(t, "/api/assets", "key-a", apitest.File("file", "d", "d"), apitest.Field("id", derived)).Status)
+	require.Equal(t, http.StatusBadRequest, h.Post(t, "/api/assets", "key-a", apitest.File("file", "d", "d"),
+		apitest.Field("id", derived)).Status)
 }
 
 func TestLibraryFilesAreMadeOfHashes(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	a := shelve(t, h, "a.png", "x")
 	body := fmt.Sprintf(`{"hash":%q,"name":"copy.png","tags":["input","again"],"user_metadata":{"k":"v"}}`, a["hash"])
 	made := library(t, h, http.StatusCreated, "POST", "/api/assets/from-hash", body)
@@ -187,13 +192,14 @@ func TestLibraryFilesAreMadeOfHashes(t *testing.T) {
 
 func TestLibraryFilesAreChanged(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	a := shelve(t, h, "a.png", "x", apitest.Field("tags", "one,two"))
 	thumb := shelve(t, h, "thumb.png", "thumb", apitest.Field("tags", "output"))
 	require.Equal(t, []any{"output"}, thumb["tags"])
 	require.Nil(t, thumb["loader_path"], "no name leads to what is uploaded as an output")
 
-	change := fmt.Sprintf(`{"name":"Best","mime_type":"image/webp","user_metadata":{"b":2,"a":1},"preview_id":%q,"tags":["three","two"]}`, thumb["id"])
+	change := fmt.Sprintf(`{"name":"Best","mime_type":"image/webp","user_metadata":{"b":2,"a":1},"preview_id":%q,"tags":["three","two"]}`,
+		thumb["id"])
 	b := library(t, h, http.StatusOK, "PUT", at(a), change)
 	require.Equal(t, "Best", b["name"])
 	require.Equal(t, "image/webp", b["mime_type"])
@@ -213,9 +219,11 @@ func TestLibraryFilesAreChanged(t *testing.T) {
 	require.Equal(t, map[string]any{}, cleared["user_metadata"])
 	require.Nil(t, cleared["preview_id"])
 	for bad, code := range map[string]string{
-		`{}`: "invalid_request", `{"name":""}`: "invalid_request", `{"name":"a\u0000"}`: "invalid_request", `{"mime_type":"x"}`: "invalid_request",
+		`{}`: "invalid_request", `{"name":""}`: "invalid_request", `{"name":"a\u0000"}`: "invalid_request",
+		`{"mime_type":"x"}`:    "invalid_request",
 		`{"user_metadata":[]}`: "invalid_metadata", `{"user_metadata":{"a":"\u0000"}}`: "invalid_metadata",
-		`{"preview_id":"x"}`: "invalid_preview", `{"preview_id":"` + uuid.NewString() + `"}`: "invalid_preview", `{"tags":["output"]}`: "protected_tag",
+		`{"preview_id":"x"}`: "invalid_preview", `{"preview_id":"` + uuid.NewString() + `"}`: "invalid_preview",
+		`{"tags":["output"]}`:                         "protected_tag",
 		`{"name":"` + strings.Repeat("x", 600) + `"}`: "invalid_request", `[1]`: "invalid_request",
 	} {
 		require.Equal(t, code, library(t, h, http.StatusBadRequest, "PUT", at(a), bad)["code"], bad)
@@ -226,32 +234,43 @@ func TestLibraryFilesAreChanged(t *testing.T) {
 
 func TestLibraryTags(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	a := shelve(t, h, "a.png", "x", apitest.Field("tags", "one"))
 	shelve(t, h, "b.png", "y", apitest.Field("tags", "one,two"))
-	require.Equal(t, map[string]any{"added": []any{"new"}, "already_present": []any{"one", "input"}, "total_tags": []any{"input", "new", "one"}},
+	require.Equal(t, map[string]any{
+		"added": []any{"new"}, "already_present": []any{"one", "input"},
+		"total_tags": []any{"input", "new", "one"},
+	},
 		library(t, h, http.StatusOK, "POST", at(a)+"/tags", `{"tags":["one"," new ","input"]}`))
-	require.Equal(t, map[string]any{"removed": []any{"one"}, "not_present": []any{"none"}, "protected": []any{"input"}, "total_tags": []any{"input", "new"}},
+	require.Equal(t, map[string]any{
+		"removed": []any{"one"}, "not_present": []any{"none"}, "protected": []any{"input"},
+		"total_tags": []any{"input", "new"},
+	},
 		library(t, h, http.StatusOK, "DELETE", at(a)+"/tags", `{"tags":["one","none","input"]}`))
 	require.Equal(t, "protected_tag", library(t, h, http.StatusBadRequest, "POST", at(a)+"/tags", `{"tags":["temp"]}`)["code"])
 	for _, bad := range []string{`{}`, `{"tags":[]}`, `{"tags":[" "]}`, `{"tags":"x"}`, `{"tags":["` + strings.Repeat("x", 300) + `"]}`} {
 		library(t, h, http.StatusBadRequest, "POST", at(a)+"/tags", bad)
 		library(t, h, http.StatusBadRequest, "DELETE", at(a)+"/tags", bad)
 	}
-	require.JSONEq(t, `{"tags":[{"name":"input","count":2},{"name":"new","count":1},{"name":"one","count":1},{"name":"two","count":1}],"total":4,"has_more":false}`,
+	require.JSONEq(t, `{"tags":[{"name":"input","count":2},{"name":"new","count":1},{"name":"one","count":1},{"name":"two","count":1}],`+
+		`"total":4,"has_more":false}`,
 		h.Get(t, "/api/tags", "key-a").Body)
-	require.JSONEq(t, `{"tags":[{"name":"one","count":1}],"total":4,"has_more":true}`, h.Get(t, "/tags?order=name_asc&limit=1&offset=2&include_zero=true", "key-a").Body)
+	require.JSONEq(t, `{"tags":[{"name":"one","count":1}],"total":4,"has_more":true}`,
+		h.Get(t, "/tags?order=name_asc&limit=1&offset=2&include_zero=true", "key-a").Body)
 	require.JSONEq(t, `{"tags":[{"name":"two","count":1}],"total":1,"has_more":false}`, h.Get(t, "/tags?prefix=t", "key-a").Body)
 	require.JSONEq(t, `{"tag_counts":{"input":1,"one":1,"two":1}}`, h.Get(t, "/api/assets/tags/refine?include_tags=two", "key-a").Body)
 	require.JSONEq(t, `{"tag_counts":{}}`, h.Get(t, "/api/assets/tags/refine", "key-b").Body)
-	for _, bad := range []string{"/tags?limit=0", "/tags?limit=1001", "/tags?offset=-1", "/tags?order=x", "/tags?prefix=%ff", "/api/assets/tags/refine?limit=9999"} {
+	for _, bad := range []string{
+		"/tags?limit=0", "/tags?limit=1001", "/tags?offset=-1", "/tags?order=x", "/tags?prefix=%ff",
+		"/api/assets/tags/refine?limit=9999",
+	} {
 		library(t, h, http.StatusBadRequest, "GET", bad, "")
 	}
 }
 
 func TestTheLibraryIsListedAsEditorsAsk(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	shelve(t, h, "cat.png", "1", apitest.Field("tags", "input,pet"), apitest.Field("user_metadata", `{"rating":5,"who":["ann","bob"]}`))
 	shelve(t, h, "dog.png", "333", apitest.Field("tags", "pet"))
 	shelve(t, h, "shown.png", "22", apitest.Field("tags", "output"))
@@ -272,10 +291,16 @@ func TestTheLibraryIsListedAsEditorsAsk(t *testing.T) {
 		"metadata_filter=" + url.QueryEscape(`{"rating":5}`):                                      {"cat.png"},
 		"metadata_filter=" + url.QueryEscape(`{"who":["bob","eve"]}`):                             {"cat.png"},
 		"metadata_filter=" + url.QueryEscape(`{"rating":null}`) + "&include_tags=pet":             {"dog.png"},
-		"sort=name&order=asc":                                                                     {"cat.png", "dog.png", "shown.png", "y.safetensors"},
-		"sort=size":                                                                               {"y.safetensors", "dog.png", "shown.png", "cat.png"},
-		"sort=last_access_time&limit=1":                                                           {"y.safetensors"},
-		"offset=3":                                                                                {"cat.png"},
+		"sort=name&order=asc": {
+			"cat.png", "dog.png", "shown.png",
+			"y.safetensors",
+		},
+		"sort=size": {
+			"y.safetensors", "dog.png", "shown.png",
+			"cat.png",
+		},
+		"sort=last_access_time&limit=1": {"y.safetensors"},
+		"offset=3":                      {"cat.png"},
 	} {
 		body := library(t, h, http.StatusOK, "GET", "/api/assets?"+query, "")
 		require.Equal(t, want, named(t, body), query)
@@ -305,7 +330,7 @@ func TestTheLibraryIsListedAsEditorsAsk(t *testing.T) {
 
 func TestLibraryListingsRefuse(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	shelve(t, h, "a", "1")
 	shelve(t, h, "b", "2")
 	cursor := library(t, h, http.StatusOK, "GET", "/assets?limit=1&sort=name", "")["next_cursor"].(string)
@@ -326,7 +351,7 @@ func TestLibraryListingsRefuse(t *testing.T) {
 
 func TestLibraryUploadsRefuse(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{MaxUpload: 100})
+	h := apitest.StartFiles(t, apitest.Options{MaxUpload: 100})
 	file := apitest.File("file", "a.png", "x")
 	for name, c := range map[string]struct {
 		status int
@@ -362,7 +387,7 @@ func TestLibraryUploadsRefuse(t *testing.T) {
 // A name that a newer file took over leads to that one, which the older file must not claim.
 func TestALoaderPathLeadsToItsFile(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	old := shelve(t, h, "same.png", "old")
 	fresh := shelve(t, h, "same.png", "new")
 	require.Equal(t, "same.png", fresh["loader_path"])
@@ -373,13 +398,16 @@ func TestALoaderPathLeadsToItsFile(t *testing.T) {
 // An editor's page loads its scripts from /assets; this API then stands under /api only, where editors call it.
 func TestLibraryRoutesDoNotHideEditorFiles(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartWith(t, api.Options{Mode: account.ModeKeys}, func(d *api.Deps) {
-		d.Editor = &api.Editor{Files: apitest.EditorFiles(t), Sealer: apitest.NewSealer(t)}
+	h := apitest.StartWith(t, apitest.Options{Mode: account.ModeKeys}, func(d *apitest.Deps) {
+		d.Editor = &apitest.Editor{Files: apitest.EditorFiles(t), Sealer: apitest.NewSealer(t)}
 		blobs := mem.New()
 		d.Files, d.Assets = files.New(nil, blobs, files.Options{}), asset.NewService(recordsOnly{}, blobs, asset.Options{})
 		d.AssetView, d.Keys, d.Grants = recordsOnly{}, recordsOnly{}, &signedurl.Signer{}
 	})
-	for target, want := range map[string]int{"/assets/index-B2rHQ9Sn.js": 200, "/assets": 404, "/assets/none.js": 404, "/api/assets": 401, "/tags": 401} {
+	for target, want := range map[string]int{
+		"/assets/index-B2rHQ9Sn.js": 200, "/assets": 404, "/assets/none.js": 404, "/api/assets": 401,
+		"/tags": 401,
+	} {
 		require.Equal(t, want, h.Do(t, "GET", target, "").Status, target)
 	}
 	require.Equal(t, http.StatusOK, h.Do(t, "HEAD", "/assets/index-B2rHQ9Sn.js", "").Status)

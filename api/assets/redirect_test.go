@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
@@ -30,8 +29,9 @@ func (presigning) Origin(context.Context) (string, error) { return "https://buck
 // rendering stored files. A request without access is refused before a link is made.
 func TestContentOnBucketStorageIsARedirect(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartFilesOver(t, t.TempDir(), api.Options{}, func(s blob.Store) blob.Store { return presigning{s} })
-	page := h.Post(t, "/api/v2/assets", "key-a", apitest.Upload("<script>", apitest.Field("content_type", "text/html"), apitest.Field("file_path", "p.html"))...).JSON(t)
+	h := apitest.StartFilesOver(t, t.TempDir(), apitest.Options{}, func(s blob.Store) blob.Store { return presigning{s} })
+	page := h.Post(t, "/api/v2/assets", "key-a", apitest.Upload("<script>", apitest.Field("content_type", "text/html"),
+		apitest.Field("file_path", "p.html"))...).JSON(t)
 	target := "/api/v2/assets/" + page["id"].(string)
 	for _, link := range []string{target + "/content", page["url"].(string)} {
 		res := h.Get(t, link, "key-a")

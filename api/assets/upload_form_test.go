@@ -14,7 +14,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
@@ -130,11 +129,12 @@ func FuzzUpload(f *testing.F) {
 	require.NoError(f, err)
 	jobs, hub := &apitest.MemoryJobs{Jobs: map[job.ID]job.Job{}}, stream.NewHub(stream.HubOptions{})
 	f.Cleanup(hub.Stop)
-	handler, err := api.New(api.Deps{
-		Auth: account.Anyone{}, Jobs: jobs, Reader: jobs, Queue: jobs, Sources: jobs, Links: links, Live: &apitest.HubLive{Hub: hub}, Grants: links,
-		Files: files.New(nil, blobs, files.Options{}), Assets: asset.NewService(recordsOnly{}, blobs, asset.Options{}),
+	handler, err := apitest.New(apitest.Deps{
+		Auth: account.Anyone{}, Jobs: jobs, Reader: jobs, Queue: jobs, Sources: jobs, Links: links, Live: &apitest.HubLive{Hub: hub},
+		Grants: links,
+		Files:  files.New(nil, blobs, files.Options{}), Assets: asset.NewService(recordsOnly{}, blobs, asset.Options{}),
 		AssetView: recordsOnly{}, Keys: recordsOnly{}, Readiness: apitest.Parts{}, Logger: slog.New(slog.DiscardHandler),
-	}, api.Options{MaxUpload: 1 << 10})
+	}, apitest.Options{MaxUpload: 1 << 10})
 	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://127.0.0.1/api/v2/assets", bytes.NewReader(body))

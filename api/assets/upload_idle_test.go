@@ -10,14 +10,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/apitest"
 )
 
 // A client that sends nothing more and stays must not keep a connection and a staged file for ever.
 func TestAnUploadThatStallsIsGivenUp(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{UploadIdle: 50 * time.Millisecond})
+	h := apitest.StartFiles(t, apitest.Options{UploadIdle: 50 * time.Millisecond})
 	begun := "--b\r\nContent-Disposition: form-data; name=%q; filename=\"f\"\r\n\r\nbegun"
 	for _, c := range []struct{ path, part, body string }{
 		{"/api/v2/assets", "file", begun}, {"/api/upload/image", "image", begun}, {"/api/upload/image", "image", begun + "\r\n--b--\r\nmore"},

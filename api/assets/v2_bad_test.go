@@ -14,7 +14,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/apitest"
 )
 
@@ -36,7 +35,7 @@ func formOf(t *testing.T, data string) (body, contentType string) {
 // A length that is less or more than what comes: the form is cut off, and nothing stays behind.
 func TestWrongContentLengthIsATruncatedBody(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{UploadIdle: 300 * time.Millisecond})
+	h := apitest.StartFiles(t, apitest.Options{UploadIdle: 300 * time.Millisecond})
 	body, contentType := formOf(t, strings.Repeat("x", 300_000))
 	for name, length := range map[string]int{"too small": len(body) - 200_000, "too large": len(body) + 1000} {
 		t.Run(name, func(t *testing.T) {
@@ -66,7 +65,7 @@ func TestWrongContentLengthIsATruncatedBody(t *testing.T) { // A-15
 // A body without a length is cut off where it passes the limit, far from its end.
 func TestABodyOfUnknownLengthEndsAtTheLimit(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{MaxUpload: 1 << 20})
+	h := apitest.StartFiles(t, apitest.Options{MaxUpload: 1 << 20})
 	sent := &counted{Reader: io.MultiReader(
 		strings.NewReader("--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"f\"\r\n\r\n"), io.LimitReader(xs{}, 5<<30))}
 	req := h.Request(t, http.MethodPost, "/api/v2/assets", "key-a", sent)

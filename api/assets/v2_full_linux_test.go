@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/apitest"
 )
 
@@ -20,7 +19,7 @@ func TestAFullDiskIsAClearErrorAndTheServiceLives(t *testing.T) {
 		t.Skipf("a small file system needs the right to mount one: %v", err)
 	}
 	t.Cleanup(func() { require.NoError(t, syscall.Unmount(root, syscall.MNT_DETACH)) })
-	h := apitest.StartFilesIn(t, root, api.Options{})
+	h := apitest.StartFilesIn(t, root, apitest.Options{})
 	for range 2 {
 		full := h.Post(t, "/api/v2/assets", "key-a", apitest.Upload(strings.Repeat("x", 8<<20))...)
 		require.Equal(t, http.StatusInternalServerError, full.Status, full.Body)

@@ -13,7 +13,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/files"
@@ -130,13 +129,15 @@ func TestAmbiguousCommitOfFilesIsResolved(t *testing.T) {
 			return h.Post(t, "/api/upload/image", "key-a", apitest.File("image", "a.png", apitest.Picture(t, 3, 2, 1)))
 		}, 200, 200, []string{"asset", "id"}},
 		"an image over another": {func(h *apitest.FileHarness, t *testing.T) apitest.Reply {
-			return h.Post(t, "/api/upload/image", "key-a", apitest.File("image", "photo.png", apitest.Picture(t, 3, 2, 1)), apitest.Field("overwrite", "true"))
+			return h.Post(t, "/api/upload/image", "key-a", apitest.File("image", "photo.png", apitest.Picture(t, 3, 2, 1)),
+				apitest.Field("overwrite", "true"))
 		}, 200, 200, []string{"asset", "id"}},
 		"a file of the library": {func(h *apitest.FileHarness, t *testing.T) apitest.Reply {
 			return h.Post(t, "/api/assets", "key-a", apitest.Field("tags", "input"), apitest.File("file", "b.png", "2"))
 		}, 201, 200, []string{"id"}},
 		"one with an id": {func(h *apitest.FileHarness, t *testing.T) apitest.Reply {
-			return h.Post(t, "/api/assets", "key-a", apitest.Field("tags", "input"), apitest.Field("id", shelved), apitest.File("file", "b.png", "2"))
+			return h.Post(t, "/api/assets", "key-a", apitest.Field("tags", "input"), apitest.Field("id", shelved),
+				apitest.File("file", "b.png", "2"))
 		}, 201, 200, []string{"id"}},
 	} {
 		for when, lose := range losses {
@@ -204,7 +205,7 @@ func TestKeyIsReleasedUnlessAnAssetMayExist(t *testing.T) { // A-48
 		errors.New("a defect"): 1,
 	} {
 		keys := 0
-		h := apitest.StartWith(t, api.Options{}, func(d *api.Deps) {
+		h := apitest.StartWith(t, apitest.Options{}, func(d *apitest.Deps) {
 			blobs, records := mem.New(), failing{err: err}
 			d.Files, d.Assets = files.New(nil, blobs, files.Options{}), asset.NewService(records, blobs, asset.Options{})
 			d.AssetView, d.Keys, d.Grants = recordsOnly{}, returned{keys: &keys}, &signedurl.Signer{}
@@ -218,12 +219,13 @@ func TestKeyIsReleasedUnlessAnAssetMayExist(t *testing.T) { // A-48
 // A client that leaves in the middle of its file has made no asset, and its key is free again.
 func TestUploadCutOffReleasesItsKey(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	body, kind := formOf(t, strings.Repeat("x", 300_000))
 	conn, err := net.Dial("tcp", strings.TrimPrefix(h.URL, "http://"))
 	require.NoError(t, err)
 	defer conn.Close()
-	_, err = fmt.Fprintf(conn, "POST /api/v2/assets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer key-a\r\nIdempotency-Key: k\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s",
+	_, err = fmt.Fprintf(conn, "POST /api/v2/assets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer key-a\r\nIdempotency-Key: "+
+		"k\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s",
 		kind, len(body), body[:200_000])
 	require.NoError(t, err)
 	claimed := func() (n int) {
@@ -240,7 +242,7 @@ func TestUploadCutOffReleasesItsKey(t *testing.T) {
 // A client that leaves when its last byte is sent has used its key up with an asset, never without one.
 func TestDisconnectedUploadKeepsItsKey(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	blocking, err := h.Pool.Begin(t.Context())
 	require.NoError(t, err)
 	_, err = blocking.Exec(t.Context(), `lock table files in access exclusive mode`)
@@ -263,7 +265,8 @@ func TestDisconnectedUploadKeepsItsKey(t *testing.T) {
 	}()
 	apitest.Until(t, "the asset is being recorded", func() bool {
 		var waiting int
-		require.NoError(t, blocking.QueryRow(t.Context(), `select count(*) from pg_locks where not granted and relation = 'files'::regclass`).Scan(&waiting))
+		require.NoError(t, blocking.QueryRow(t.Context(),
+			`select count(*) from pg_locks where not granted and relation = 'files'::regclass`).Scan(&waiting))
 		return waiting > 0
 	})
 	leave()

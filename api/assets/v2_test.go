@@ -20,14 +20,13 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
 func TestAnUploadBecomesAnAsset(t *testing.T) { // A-01, A-03, A-04, A-13, A-20, A-24 to A-35, A-39
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	data := strings.Repeat("some bytes ", 1000)
 	res := h.Post(t, "/api/v2/assets", "key-a", apitest.Upload(data)...)
 	require.Equal(t, http.StatusCreated, res.Status, res.Body)
@@ -63,7 +62,7 @@ func TestAnUploadBecomesAnAsset(t *testing.T) { // A-01, A-03, A-04, A-13, A-20,
 
 func TestEqualBytesAreStoredOnceAndScannedPerAccount(t *testing.T) { // A-21 to A-23, A-54
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	first := h.Post(t, "/api/v2/assets", "key-a", apitest.Upload("x")...)
 	second := h.Post(t, "/api/v2/assets", "key-a", apitest.Upload("x")...)
 	require.Equal(t, http.StatusOK, second.Status)
@@ -86,7 +85,7 @@ func TestEqualBytesAreStoredOnceAndScannedPerAccount(t *testing.T) { // A-21 to 
 // The test vectors that BLAKE3's authors publish: so many bytes, which count from 0 to 250 over and over.
 func TestTheHashIsBLAKE3(t *testing.T) { // A-07, A-26
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	for size, want := range map[int]string{
 		0:      "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262",
 		1:      "2d3adedff11b61f14c886e35afa036736dcd87a74d27b5c1510225d0f592e213",
@@ -108,7 +107,7 @@ func TestTheHashIsBLAKE3(t *testing.T) { // A-07, A-26
 
 func TestPartsComeInAnyOrder(t *testing.T) { // A-14
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	fields := []apitest.Part{
 		apitest.File("file", "f", "data"),
 		apitest.Field("content_type", "text/plain"),
@@ -128,33 +127,39 @@ func TestPartsComeInAnyOrder(t *testing.T) { // A-14
 
 func TestUploadValidation(t *testing.T) { // A-02 to A-06, A-11, A-14, A-15, A-66
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{MaxUpload: 1 << 20})
+	h := apitest.StartFiles(t, apitest.Options{MaxUpload: 1 << 20})
 	cases := map[string]struct {
 		parts  []apitest.Part
 		status int
 		code   string
 	}{
-		"no file":                      {apitest.Upload("x", apitest.Part{Name: "-file"}), 422, "invalid_body"},
-		"no content type":              {apitest.Upload("x", apitest.Part{Name: "-content_type"}), 422, "invalid_body"},
-		"no path":                      {apitest.Upload("x", apitest.Part{Name: "-file_path"}), 422, "invalid_body"},
-		"two files":                    {append(apitest.Upload("x"), apitest.File("file", "b", "y")), 422, "invalid_body"},
-		"two paths":                    {append(apitest.Upload("x"), apitest.Field("file_path", "y")), 422, "invalid_body"},
-		"two content types":            {append(apitest.Upload("x"), apitest.Field("content_type", "a/b")), 422, "invalid_body"},
-		"a type without subtype":       {apitest.Upload("x", apitest.Field("content_type", "image")), 422, "invalid_request"},
-		"an empty type":                {apitest.Upload("x", apitest.Field("content_type", "")), 422, "invalid_request"},
-		"a type with a line feed":      {apitest.Upload("x", apitest.Field("content_type", "a/b\nc")), 422, "invalid_request"},
-		"an absolute path":             {apitest.Upload("x", apitest.Field("file_path", "/etc/x")), 422, "invalid_request"},
-		"a path with ..":               {apitest.Upload("x", apitest.Field("file_path", "a/../../x")), 422, "invalid_request"},
-		"a backslash":                  {apitest.Upload("x", apitest.Field("file_path", `a\x`)), 422, "invalid_request"},
-		"a drive letter":               {apitest.Upload("x", apitest.Field("file_path", "C:x")), 422, "invalid_request"},
-		"a NUL":                        {apitest.Upload("x", apitest.Field("file_path", "a\x00b")), 422, "invalid_request"},
-		"an empty path":                {apitest.Upload("x", apitest.Field("file_path", "")), 422, "invalid_request"},
-		"an endless path":              {apitest.Upload("x", apitest.Field("file_path", strings.Repeat("a/", 2000)+"x")), 422, "invalid_request"},
-		"a short hash":                 {apitest.Upload("x", apitest.Field("expected_hash", "blake3:12")), 409, "hash_mismatch"},
-		"a hash of no digits":          {apitest.Upload("x", apitest.Field("expected_hash", "blake3:")), 422, "invalid_request"},
-		"a hash that is no number":     {apitest.Upload("x", apitest.Field("expected_hash", "blake3:"+strings.Repeat("x", 64))), 422, "invalid_request"},
-		"a hash without its function":  {apitest.Upload("x", apitest.Field("expected_hash", strings.Repeat("a", 64))), 422, "invalid_request"},
-		"a hash of another function":   {apitest.Upload("x", apitest.Field("expected_hash", "sha256:"+strings.Repeat("a", 64))), 422, "invalid_request"},
+		"no file":                 {apitest.Upload("x", apitest.Part{Name: "-file"}), 422, "invalid_body"},
+		"no content type":         {apitest.Upload("x", apitest.Part{Name: "-content_type"}), 422, "invalid_body"},
+		"no path":                 {apitest.Upload("x", apitest.Part{Name: "-file_path"}), 422, "invalid_body"},
+		"two files":               {append(apitest.Upload("x"), apitest.File("file", "b", "y")), 422, "invalid_body"},
+		"two paths":               {append(apitest.Upload("x"), apitest.Field("file_path", "y")), 422, "invalid_body"},
+		"two content types":       {append(apitest.Upload("x"), apitest.Field("content_type", "a/b")), 422, "invalid_body"},
+		"a type without subtype":  {apitest.Upload("x", apitest.Field("content_type", "image")), 422, "invalid_request"},
+		"an empty type":           {apitest.Upload("x", apitest.Field("content_type", "")), 422, "invalid_request"},
+		"a type with a line feed": {apitest.Upload("x", apitest.Field("content_type", "a/b\nc")), 422, "invalid_request"},
+		"an absolute path":        {apitest.Upload("x", apitest.Field("file_path", "/etc/x")), 422, "invalid_request"},
+		"a path with ..":          {apitest.Upload("x", apitest.Field("file_path", "a/../../x")), 422, "invalid_request"},
+		"a backslash":             {apitest.Upload("x", apitest.Field("file_path", `a\x`)), 422, "invalid_request"},
+		"a drive letter":          {apitest.Upload("x", apitest.Field("file_path", "C:x")), 422, "invalid_request"},
+		"a NUL":                   {apitest.Upload("x", apitest.Field("file_path", "a\x00b")), 422, "invalid_request"},
+		"an empty path":           {apitest.Upload("x", apitest.Field("file_path", "")), 422, "invalid_request"},
+		"an endless path":         {apitest.Upload("x", apitest.Field("file_path", strings.Repeat("a/", 2000)+"x")), 422, "invalid_request"},
+		"a short hash":            {apitest.Upload("x", apitest.Field("expected_hash", "blake3:12")), 409, "hash_mismatch"},
+		"a hash of no digits":     {apitest.Upload("x", apitest.Field("expected_hash", "blake3:")), 422, "invalid_request"},
+		"a hash that is no number": {
+			apitest.Upload("x", apitest.Field("expected_hash", "blake3:"+strings.Repeat("x", 64))), 422,
+			"invalid_request",
+		},
+		"a hash without its function": {apitest.Upload("x", apitest.Field("expected_hash", strings.Repeat("a", 64))), 422, "invalid_request"},
+		"a hash of another function": {
+			apitest.Upload("x", apitest.Field("expected_hash", "sha256:"+strings.Repeat("a", 64))), 422,
+			"invalid_request",
+		},
 		"a malformed hash, afterwards": {append(apitest.Upload("x"), apitest.Field("expected_hash", "no")), 422, "invalid_request"},
 		"expires too soon":             {apitest.Upload("x", apitest.Field("expires_in", "59")), 422, "invalid_request"},
 		"expires too late":             {apitest.Upload("x", apitest.Field("expires_in", "604801")), 422, "invalid_request"},
@@ -183,7 +188,7 @@ func TestUploadValidation(t *testing.T) { // A-02 to A-06, A-11, A-14, A-15, A-6
 
 func TestMalformedBodies(t *testing.T) { // A-15
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{MaxUpload: 1 << 20})
+	h := apitest.StartFiles(t, apitest.Options{MaxUpload: 1 << 20})
 	var whole bytes.Buffer
 	w := multipart.NewWriter(&whole)
 	for _, p := range apitest.Upload(strings.Repeat("x", 300_000)) {
@@ -224,7 +229,7 @@ func TestMalformedBodies(t *testing.T) { // A-15
 
 func TestOversizedBodyIsRefusedBeforeItIsRead(t *testing.T) { // A-16
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{MaxUpload: 1 << 20, MaxImage: 1 << 20})
+	h := apitest.StartFiles(t, apitest.Options{MaxUpload: 1 << 20, MaxImage: 1 << 20})
 	for name, c := range map[string]struct {
 		route, key, kind string
 		status           int
@@ -254,7 +259,7 @@ func TestOversizedBodyIsRefusedBeforeItIsRead(t *testing.T) { // A-16
 
 func TestInterruptedUploadLeavesNothing(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	body := "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"f\"\r\n\r\n" + strings.Repeat("x", 600_000)
 	conn, err := net.Dial("tcp", strings.TrimPrefix(h.URL, "http://"))
 	require.NoError(t, err)
@@ -273,7 +278,7 @@ func TestInterruptedUploadLeavesNothing(t *testing.T) {
 
 func TestExpectedHash(t *testing.T) { // A-07 to A-09
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	data := strings.Repeat("y", 500_000)
 	right, wrong := apitest.Field("expected_hash", apitest.HashOf(data)), apitest.Field("expected_hash", apitest.HashOf("z"))
 	mismatch := func(parts []apitest.Part, stored int) {
@@ -295,7 +300,9 @@ func TestExpectedHash(t *testing.T) { // A-07 to A-09
 	for _, short := range []string{"blake3:1", right.Value[:len(right.Value)-1], right.Value + "0"} { // no bytes have a hash of another length
 		mismatch(apitest.Upload(data, apitest.Field("expected_hash", short)), 0)
 	}
-	require.Equal(t, http.StatusCreated, h.Post(t, "/api/v2/assets", "key-a", apitest.Upload(data, apitest.Field("expected_hash", strings.ToUpper(right.Value[:0])+"blake3:"+strings.ToUpper(right.Value[7:])))...).Status)
+	require.Equal(t, http.StatusCreated, h.Post(t, "/api/v2/assets", "key-a",
+		apitest.Upload(data, apitest.Field("expected_hash",
+			strings.ToUpper(right.Value[:0])+"blake3:"+strings.ToUpper(right.Value[7:])))...).Status)
 	held := h.Post(t, "/api/v2/assets", "key-a", apitest.Upload(data, right)...)
 	require.Equal(t, http.StatusOK, held.Status, "verified without a write")
 	mismatch(apitest.Upload(data+"!", right), 1)
@@ -315,7 +322,7 @@ func list(t *testing.T, h *apitest.FileHarness, query string) []map[string]any {
 
 func TestIdempotencyKeys(t *testing.T) { // A-43 to A-50
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	require.Equal(t, 201, h.PostKeyed(t, "k1", "key-a", apitest.Upload("1")...).Status)
 	reuse := h.PostKeyed(t, "k1", "key-a", apitest.Upload("2")...)
 	require.Equal(t, 422, reuse.Status)
@@ -339,7 +346,7 @@ func TestIdempotencyKeys(t *testing.T) { // A-43 to A-50
 // The clock is the database's: the rows are moved instead.
 func TestIdempotencyKeyExpiresAfterADay(t *testing.T) { // A-45
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	age := func(by string) {
 		_, err := h.Pool.Exec(t.Context(), `update idempotency_keys set expires_at = expires_at - $1::interval`, by)
 		require.NoError(t, err)
@@ -356,7 +363,7 @@ func TestIdempotencyKeyExpiresAfterADay(t *testing.T) { // A-45
 
 func TestTwoRequestsWithOneKeyAtOnce(t *testing.T) { // A-46
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	for round := range 10 {
 		var wg sync.WaitGroup
 		statuses := make([]int, 4)
@@ -376,7 +383,7 @@ func TestTwoRequestsWithOneKeyAtOnce(t *testing.T) { // A-46
 
 func TestSimultaneousUploadsOfNewBytesStoreThemOnce(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	var wg sync.WaitGroup
 	statuses := make([]int, 8)
 	for i := range statuses {
@@ -392,7 +399,7 @@ func TestSimultaneousUploadsOfNewBytesStoreThemOnce(t *testing.T) {
 
 func TestRetention(t *testing.T) { // A-11, A-12, A-40
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	until := func(a map[string]any) time.Duration {
 		if a["expires_at"] == nil {
 			return 0
@@ -436,7 +443,7 @@ func fromHash(t *testing.T, h *apitest.FileHarness, body string) apitest.Reply {
 
 func TestFromHash(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	first := h.Post(t, "/api/v2/assets", "key-a", apitest.Upload("x", apitest.Field("tags", "b"), apitest.Field("tags", "a"))...).JSON(t)
 	h.Post(t, "/api/v2/assets", "key-b", apitest.Upload("theirs")...)
 
@@ -451,7 +458,8 @@ func TestFromHash(t *testing.T) {
 		require.Equal(t, "image/png", res.JSON(t)["content_type"])
 		require.EqualValues(t, 1, res.JSON(t)["size_bytes"])
 		again := fromHash(t, h, fmt.Sprintf(`{"hash":%q,%s}`, apitest.HashOf("x"), other))
-		require.Equal(t, []any{http.StatusOK, res.JSON(t)["id"]}, []any{again.Status, again.JSON(t)["id"]}, "the same once more, with a name and without")
+		require.Equal(t, []any{http.StatusOK, res.JSON(t)["id"]}, []any{again.Status, again.JSON(t)["id"]},
+			"the same once more, with a name and without")
 	}
 	for body, want := range map[string]string{
 		fmt.Sprintf(`{"hash":%q}`, apitest.HashOf("theirs")):   "404 blob_not_found",
@@ -476,7 +484,7 @@ func TestFromHash(t *testing.T) {
 
 func TestHeadByHash(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	h.Post(t, "/api/v2/assets", "key-a", apitest.Upload("x")...)
 	h.Post(t, "/api/v2/assets", "key-b", apitest.Upload("theirs")...)
 	for hash, want := range map[string]int{
@@ -491,7 +499,7 @@ func TestHeadByHash(t *testing.T) {
 
 func TestContent(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	a := h.Post(t, "/api/v2/assets", "key-a", apitest.Upload("0123456789", apitest.Field("content_type", "text/plain"))...).JSON(t)
 	target := "/api/v2/assets/" + a["id"].(string) + "/content"
 	redirected := h.Get(t, target, "key-a")
@@ -517,7 +525,7 @@ func TestContent(t *testing.T) {
 
 func TestDelete(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	a := h.Post(t, "/api/v2/assets", "key-a", apitest.Upload("x")...).JSON(t)
 	b := h.Post(t, "/api/v2/assets", "key-a", apitest.Upload("x", apitest.Field("file_path", "b.png"))...).JSON(t)
 	target := "/api/v2/assets/" + a["id"].(string)
@@ -526,7 +534,10 @@ func TestDelete(t *testing.T) {
 	gone := h.Do(t, h.Request(t, http.MethodDelete, target, "key-a", nil))
 	require.Equal(t, 204, gone.Status)
 	require.Empty(t, gone.Body)
-	for _, res := range []apitest.Reply{h.Do(t, h.Request(t, http.MethodDelete, target, "key-a", nil)), h.Get(t, target, "key-a"), h.Get(t, target+"/content", "key-a")} {
+	for _, res := range []apitest.Reply{
+		h.Do(t, h.Request(t, http.MethodDelete, target, "key-a", nil)), h.Get(t, target, "key-a"),
+		h.Get(t, target+"/content", "key-a"),
+	} {
 		require.Equal(t, 404, res.Status)
 		require.Equal(t, "not_found", apitest.Code(t, res))
 	}
@@ -538,9 +549,10 @@ func TestDelete(t *testing.T) {
 
 func TestListing(t *testing.T) { // our addition
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	for i := range 5 {
-		h.Post(t, "/api/v2/assets", "key-a", apitest.Upload(fmt.Sprint(i), apitest.Field("file_path", fmt.Sprintf("dir/%d.png", i)), apitest.Field("tags", fmt.Sprint("t", i%2)))...)
+		h.Post(t, "/api/v2/assets", "key-a", apitest.Upload(fmt.Sprint(i), apitest.Field("file_path", fmt.Sprintf("dir/%d.png", i)),
+			apitest.Field("tags", fmt.Sprint("t", i%2)))...)
 	}
 	h.Post(t, "/api/v2/assets", "key-b", apitest.Upload("theirs")...)
 	names := func(list []map[string]any) (out []string) {
@@ -568,7 +580,8 @@ func TestListing(t *testing.T) { // our addition
 	require.Equal(t, []string{"4.png", "3.png", "2.png", "1.png", "0.png"}, walked)
 	for query, want := range map[string]string{
 		"?cursor=nonsense": "400 invalid_cursor", "?cursor=": "400 invalid_cursor", "?limit=0": "422 invalid_request",
-		"?limit=501": "422 invalid_request", "?limit=x": "422 invalid_request", "?tag=": "422 invalid_request", "?name=%00": "422 invalid_request",
+		"?limit=501": "422 invalid_request", "?limit=x": "422 invalid_request", "?tag=": "422 invalid_request",
+		"?name=%00": "422 invalid_request",
 	} {
 		res := h.Get(t, "/api/v2/assets"+query, "key-a")
 		require.Equal(t, want, fmt.Sprint(res.Status, " ", apitest.Code(t, res)), query)
@@ -577,7 +590,7 @@ func TestListing(t *testing.T) { // our addition
 
 func TestAZeroByteFile(t *testing.T) { // A-19
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	a := h.Post(t, "/api/v2/assets", "key-a", apitest.Upload("")...)
 	require.Equal(t, http.StatusCreated, a.Status)
 	require.EqualValues(t, 0, a.JSON(t)["size_bytes"])
@@ -588,7 +601,7 @@ func TestAZeroByteFile(t *testing.T) { // A-19
 
 func TestAnUploadedPathIsANameForGraphs(t *testing.T) { // A-36
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	first := h.Post(t, "/api/v2/assets", "key-a", apitest.Upload("one")...).JSON(t)
 	second := h.Post(t, "/api/v2/assets", "key-a", apitest.Upload("two")...).JSON(t)
 	own := h.Files.ForAccount("a")

@@ -92,7 +92,8 @@ func leftNoAsset(err error) bool {
 
 // assetFields are the fields of an upload form besides the file.
 var assetFields = map[string]request.Occurrence{
-	"content_type": request.Once, "file_path": request.Once, "expected_hash": request.Once, "expires_in": request.Once, "tags": request.Repeated,
+	"content_type": request.Once, "file_path": request.Once, "expected_hash": request.Once, "expires_in": request.Once,
+	"tags": request.Repeated,
 }
 
 // receive streams the request into an asset. Every field is checked when it arrives; a field that is refused before
@@ -190,7 +191,8 @@ func (u *uploadSpec) finish(f *request.Form) (err error) {
 // no bytes have.
 func parseHash(text string) (blob.Ref, error) {
 	digits, ok := strings.CutPrefix(text, "blake3:")
-	if ok && digits != "" && len(digits) != hex.EncodedLen(len(blob.Ref{})) && strings.Trim(strings.ToLower(digits), "0123456789abcdef") == "" {
+	if ok && digits != "" && len(digits) != hex.EncodedLen(len(blob.Ref{})) &&
+		strings.Trim(strings.ToLower(digits), "0123456789abcdef") == "" {
 		return blob.Ref{}, nil
 	}
 	return blob.ParseRef(text)

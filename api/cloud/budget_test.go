@@ -10,7 +10,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/job"
@@ -42,7 +41,7 @@ func (s *heavySources) LoadWithin(ctx context.Context, owner string, id job.ID, 
 func startHeavy(t *testing.T, bytes, jobs int, state job.State) (*apitest.Harness, *heavySources) {
 	t.Helper()
 	sources := &heavySources{bytes: bytes}
-	h := apitest.StartWith(t, api.Options{}, func(d *api.Deps) { d.Sources = sources })
+	h := apitest.StartWith(t, apitest.Options{}, func(d *apitest.Deps) { d.Sources = sources })
 	for i := range jobs {
 		h.Jobs.Put(job.Job{
 			ID: job.ID(fmt.Sprintf("aaaaaaaa-2222-4333-8444-%012d", i)), Account: account.LocalID, State: state,
@@ -94,13 +93,20 @@ func TestGraphsOfQueueAndHistoryStayWithinTheirBudget(t *testing.T) {
 func TestExceptionTypesInRuntimeNames(t *testing.T) { // W-64
 	t.Parallel()
 	for _, named := range []bool{false, true} {
-		h := apitest.Start(t, api.Options{RuntimeNames: named})
+		h := apitest.Start(t, apitest.Options{RuntimeNames: named})
 		h.Jobs.Put(job.Job{
-			ID: apitest.JobA, Account: account.LocalID, State: job.Failed, SubmittedAt: apitest.Then, StartedAt: &apitest.Then, EndedAt: &apitest.Then,
-			Error: &job.Failure{Code: "node_execution_error", Message: "too large", Node: "3", Class: "X", ExceptionType: "OOMError", Traceback: []string{"OOMError: too large\n"}},
+			ID: apitest.JobA, Account: account.LocalID, State: job.Failed, SubmittedAt: apitest.Then, StartedAt: &apitest.Then,
+			EndedAt: &apitest.Then,
+			Error: &job.Failure{
+				Code: "node_execution_error", Message: "too large", Node: "3", Class: "X", ExceptionType: "OOMError",
+				Traceback: []string{"OOMError: too large\n"},
+			},
 		})
 		want := map[bool]string{false: `"exception_type":"OOMError"`, true: `"exception_type":"torch.OutOfMemoryError"`}[named]
-		for _, path := range []string{"/api/jobs", "/api/jobs/" + string(apitest.JobA), "/history", "/history/" + string(apitest.JobA), "/api/history_v2", "/api/history_v2/" + string(apitest.JobA)} {
+		for _, path := range []string{
+			"/api/jobs", "/api/jobs/" + string(apitest.JobA), "/history", "/history/" + string(apitest.JobA),
+			"/api/history_v2", "/api/history_v2/" + string(apitest.JobA),
+		} {
 			require.Contains(t, h.Do(t, "GET", path, "").Body, want, path)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/job"
@@ -18,7 +17,7 @@ import (
 
 func TestPromptAnswersExactlyItsThreeFields(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{})
+	h := apitest.Start(t, apitest.Options{})
 	for _, path := range []string{"/prompt", "/api/prompt"} {
 		got := h.Do(t, "POST", path, fmt.Sprintf(`{"prompt":{},"prompt_id":%q,"number":-2.5,"unknown":1}`, apitest.JobA))
 		require.Equal(t, 200, got.Status)
@@ -28,7 +27,7 @@ func TestPromptAnswersExactlyItsThreeFields(t *testing.T) {
 
 func TestPromptTakesWhatRealClientsSend(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{})
+	h := apitest.Start(t, apitest.Options{})
 	body := `{"prompt":{"1":{}},"client_id":"c1","number":"3","front":true,"prompt_id":null,"partial_execution_targets":["9"],
 		"extra_data":{"api_key_service":"k","extra_pnginfo":{"workflow":{"a":1}},"preview_method":"auto"}}`
 	require.Equal(t, 200, h.Do(t, "POST", "/api/prompt", body, "Comfy-Usage-Source", "cli").Status)
@@ -47,7 +46,7 @@ func TestPromptTakesWhatRealClientsSend(t *testing.T) {
 
 func TestPromptRefusals(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{})
+	h := apitest.Start(t, apitest.Options{})
 	cases := map[string]struct{ body, kind string }{
 		"no prompt":          {`{}`, "no_prompt"},
 		"null prompt":        {`{"prompt":null}`, "no_prompt"},
@@ -70,14 +69,17 @@ func TestPromptRefusals(t *testing.T) {
 
 func TestStatusWords(t *testing.T) {
 	t.Parallel()
-	friendly, raw := apitest.Start(t, api.Options{}), apitest.Start(t, api.Options{RawStatus: true})
+	friendly, raw := apitest.Start(t, apitest.Options{}), apitest.Start(t, apitest.Options{RawStatus: true})
 	started := apitest.Then.Add(time.Second)
 	for state, want := range map[job.State][3]string{
 		job.Queued: {"pending", "queued_limited", "pending"}, job.Running: {"in_progress", "executing", "in_progress"},
 		job.Canceling: {"in_progress", "cancel_requested", "in_progress"}, job.Succeeded: {"completed", "success", "success"},
 		job.Failed: {"failed", "error", "error"}, job.Canceled: {"cancelled", "cancelled", "cancelled"}, job.Expired: {"failed", "lost", "error"},
 	} {
-		j := job.Job{ID: apitest.JobA, Account: account.LocalID, State: state, SubmittedAt: apitest.Then, UpdatedAt: apitest.Then, StartedAt: &started}
+		j := job.Job{
+			ID: apitest.JobA, Account: account.LocalID, State: state, SubmittedAt: apitest.Then, UpdatedAt: apitest.Then,
+			StartedAt: &started,
+		}
 		friendly.Jobs.Put(j)
 		raw.Jobs.Put(j)
 		got := friendly.Do(t, "GET", "/api/job/"+string(apitest.JobA)+"/status", "").JSON(t)
@@ -90,9 +92,12 @@ func TestStatusWords(t *testing.T) {
 
 func TestQueueListsInRunOrderAndCancels(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{})
+	h := apitest.Start(t, apitest.Options{})
 	put := func(id job.ID, state job.State, number float64) {
-		h.Jobs.Put(job.Job{ID: id, Account: account.LocalID, State: state, Number: number, SubmittedAt: apitest.Then, ClientID: "c", Targets: []string{"9"}})
+		h.Jobs.Put(job.Job{
+			ID: id, Account: account.LocalID, State: state, Number: number, SubmittedAt: apitest.Then, ClientID: "c",
+			Targets: []string{"9"},
+		})
 	}
 	put(apitest.JobA, job.Queued, 5)
 	put(apitest.JobB, job.Queued, -1)
@@ -115,7 +120,7 @@ func TestQueueListsInRunOrderAndCancels(t *testing.T) {
 
 func TestAnotherAccountsJobsDoNotExist(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{Mode: account.ModeKeys})
+	h := apitest.Start(t, apitest.Options{Mode: account.ModeKeys})
 	h.Jobs.Put(job.Job{ID: apitest.JobA, Account: "a", State: job.Running, SubmittedAt: apitest.Then})
 	id := string(apitest.JobA)
 	for _, r := range [][3]string{
@@ -128,21 +133,23 @@ func TestAnotherAccountsJobsDoNotExist(t *testing.T) {
 		require.Equal(t, 404, h.Do(t, r[0], r[1], "", "X-API-Key", "key-b").Status, r[1])
 	}
 	require.JSONEq(t, `{"queue_running":[],"queue_pending":[]}`, h.Do(t, "GET", "/queue", "", "X-API-Key", "key-b").Body)
-	require.JSONEq(t, `{"deleted":[],"cleared":true}`, h.Do(t, "POST", "/queue", fmt.Sprintf(`{"delete":[%q],"clear":true}`, id), "X-API-Key", "key-b").Body)
+	require.JSONEq(t, `{"deleted":[],"cleared":true}`,
+		h.Do(t, "POST", "/queue", fmt.Sprintf(`{"delete":[%q],"clear":true}`, id), "X-API-Key", "key-b").Body)
 	require.Equal(t, 200, h.Do(t, "POST", "/interrupt", fmt.Sprintf(`{"prompt_id":%q}`, id), "X-API-Key", "key-b").Status)
 	require.Equal(t, "in_progress", h.Do(t, "GET", "/api/job/"+id+"/status", "", "X-API-Key", "key-a").JSON(t)["status"])
 }
 
 func TestWorkflowIsReadBackAsSubmitted(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{})
+	h := apitest.Start(t, apitest.Options{})
 	h.Jobs.Put(job.Job{ID: apitest.JobA, Account: account.LocalID, State: job.Queued})
-	require.JSONEq(t, `{"workflow":{"1":{"class_type":"A","inputs":{}}},"format":"api"}`, h.Do(t, "GET", "/api/v2/jobs/"+string(apitest.JobA)+"/workflow", "").Body)
+	require.JSONEq(t, `{"workflow":{"1":{"class_type":"A","inputs":{}}},"format":"api"}`,
+		h.Do(t, "GET", "/api/v2/jobs/"+string(apitest.JobA)+"/workflow", "").Body)
 }
 
 func TestSystemRoutes(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{Mode: account.ModeToken, Version: "1.2.3"})
+	h := apitest.Start(t, apitest.Options{Mode: account.ModeToken, Version: "1.2.3"})
 	features := h.Do(t, "GET", "/features", "").JSON(t)
 	require.Equal(t, true, features["supports_preview_metadata"])
 	require.InDelta(t, 104857600, features["max_upload_size"], 0)
@@ -164,18 +171,21 @@ func TestSystemRoutes(t *testing.T) {
 
 func TestValidationErrorsInBothVocabularies(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{})
+	h := apitest.Start(t, apitest.Options{})
 	h.Jobs.Refuse = &graph.PromptError{
 		Type: "prompt_outputs_failed_validation", Message: "Prompt outputs failed validation", Details: "Required input is missing: images",
 		NodeErrors: graph.NodeErrors{{Node: "9", Class: "SaveImage", DependentOutputs: []string{"9"}, Errors: []graph.InputError{{
-			Type: "required_input_missing", Message: "Required input is missing", Details: "images", ExtraInfo: map[string]any{"input_name": "images"},
+			Type: "required_input_missing", Message: "Required input is missing", Details: "images",
+			ExtraInfo: map[string]any{"input_name": "images"},
 		}}}},
 	}
 	got := h.Do(t, "POST", "/api/prompt", `{"prompt":{}}`)
 	require.Equal(t, 400, got.Status)
 	require.JSONEq(t, `{"error":{"type":"prompt_outputs_failed_validation","message":"Prompt outputs failed validation",
-		"details":"Required input is missing: images","extra_info":{}},"node_errors":{"9":{"class_type":"SaveImage","dependent_outputs":["9"],
-		"errors":[{"type":"required_input_missing","message":"Required input is missing","details":"images","extra_info":{"input_name":"images"}}]}}}`, got.Body)
+		"details":"Required input is missing: images","extra_info":{}},"node_errors":{"9":{"class_type":"SaveImage","dependent_outputs":["9"],`+
+		`
+		"errors":[{"type":"required_input_missing","message":"Required input is missing","details":"images",`+
+		`"extra_info":{"input_name":"images"}}]}}}`, got.Body)
 	got = h.Do(t, "POST", "/api/v2/jobs", `{"workflow":{}}`)
 	require.Equal(t, 422, got.Status)
 	require.JSONEq(t, `{"error":{"code":"invalid_workflow","message":"Prompt outputs failed validation",
@@ -184,7 +194,7 @@ func TestValidationErrorsInBothVocabularies(t *testing.T) {
 
 func TestAnEditorGraphIsRefusedByItsOwnCode(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{})
+	h := apitest.Start(t, apitest.Options{})
 	h.Jobs.Refuse = fault.New(fault.Invalid, fault.CodeWorkflowFormatUI, "this is a graph as the editor saves it")
 	require.Equal(t, 422, h.Do(t, "POST", "/api/v2/jobs", `{"workflow":{}}`).Status)
 	got := h.Do(t, "POST", "/api/prompt", `{"prompt":{}}`)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
@@ -39,21 +38,24 @@ func (v validating) Submit(ctx context.Context, sub job.Submission) (job.Submitt
 // contract's envelope, and never a failure of ours.
 func FuzzSubmission(f *testing.F) {
 	for _, seed := range []string{
-		`{"prompt":{"1":{"class_type":"EmptyImage","inputs":{"width":8,"height":8,"batch_size":1,"color":0}},"2":{"class_type":"SaveImage","inputs":{"images":["1",0],"filename_prefix":"x"}}}}`,
+		`{"prompt":{"1":{"class_type":"EmptyImage","inputs":{"width":8,"height":8,"batch_size":1,"color":0}},"2":{"class_type":"SaveImage",` +
+			`"inputs":{"images":["1",0],"filename_prefix":"x"}}}}`,
 		`{"prompt":{"1":{"class_type":"LoadImage","inputs":{"image":"../x"}}},"number":"1e999","prompt_id":7,"extra_data":[]}`,
-		`{"workflow":{"1":{"class_type":"ComfySwitchNode","inputs":{"switch":true,"on_false":["2",0],"on_true":["1",0]}}},"metadata":{"a":null},"priority":1.5}`,
-		`{"prompt":{"nodes":[],"links":[]},"workflow":{"nodes":[],"links":[]}}`, `{"prompt":null}`, `[]`, `{`, "\x00", `{"prompt":{"":{"class_type":"","inputs":null}}}`,
+		`{"workflow":{"1":{"class_type":"ComfySwitchNode","inputs":{"switch":true,"on_false":["2",0],"on_true":["1",0]}}},` +
+			`"metadata":{"a":null},"priority":1.5}`,
+		`{"prompt":{"nodes":[],"links":[]},"workflow":{"nodes":[],"links":[]}}`, `{"prompt":null}`, `[]`, `{`, "\x00",
+		`{"prompt":{"":{"class_type":"","inputs":null}}}`,
 	} {
 		f.Add(seed)
 	}
 	classes, err := standard.Registry(nil)
 	require.NoError(f, err)
 	handler := http.Handler(nil)
-	apitest.StartWith(f, api.Options{}, func(d *api.Deps) {
+	apitest.StartWith(f, apitest.Options{}, func(d *apitest.Deps) {
 		memory, _ := d.Jobs.(*apitest.MemoryJobs)
 		d.Jobs = validating{memory, &graph.Validator{Classes: classes}, &apitest.Inputs{Names: map[string][]string{}}}
 		deps := *d
-		handler, err = api.New(deps, api.Options{})
+		handler, err = apitest.New(deps, apitest.Options{})
 		require.NoError(f, err)
 	})
 	f.Fuzz(func(t *testing.T, body string) {

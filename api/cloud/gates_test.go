@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/internal/domain/credit"
 	"github.com/millrace-dev/millrace/internal/domain/gate"
@@ -27,7 +26,8 @@ func TestSubmissionThroughGates(t *testing.T) {
 	}{
 		"no credit, cloud": {
 			credit.Insufficient(), prompt, http.StatusPaymentRequired, "",
-			`{"error":{"type":"insufficient_credits","message":"the account does not have enough credits; add credits and try again","details":"","extra_info":{}},"node_errors":{}}`,
+			`{"error":{"type":"insufficient_credits","message":"the account does not have enough credits; add credits and try again",` +
+				`"details":"","extra_info":{}},"node_errors":{}}`,
 		},
 		"no credit, v2": {
 			credit.Insufficient(), v2, http.StatusPaymentRequired, "",
@@ -35,7 +35,8 @@ func TestSubmissionThroughGates(t *testing.T) {
 		},
 		"draining, cloud": {
 			drained, prompt, http.StatusServiceUnavailable, "30",
-			`{"error":{"type":"deployment_not_ready","message":"an operator is draining the queue; new jobs are refused for now, try again later","details":"","extra_info":{}},"node_errors":{}}`,
+			`{"error":{"type":"deployment_not_ready","message":"an operator is draining the queue; new jobs are refused for now,` +
+				` try again later","details":"","extra_info":{}},"node_errors":{}}`,
 		},
 		"draining, v2": {
 			drained, v2, http.StatusTooManyRequests, "30",
@@ -43,7 +44,8 @@ func TestSubmissionThroughGates(t *testing.T) {
 		},
 		"stopped, cloud": {
 			stopped, prompt, http.StatusServiceUnavailable, "",
-			`{"error":{"type":"deployment_stopped","message":"an operator has stopped the queue; new jobs are refused","details":"","extra_info":{}},"node_errors":{}}`,
+			`{"error":{"type":"deployment_stopped","message":"an operator has stopped the queue; new jobs are refused","details":"",` +
+				`"extra_info":{}},"node_errors":{}}`,
 		},
 		"stopped, v2": {
 			stopped, v2, http.StatusUnprocessableEntity, "",
@@ -52,7 +54,7 @@ func TestSubmissionThroughGates(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := apitest.Start(t, api.Options{})
+			h := apitest.Start(t, apitest.Options{})
 			h.Jobs.Refuse = tc.refuse
 			got := h.Do(t, "POST", tc.path, map[string]string{prompt: `{"prompt":{}}`, v2: `{"workflow":{}}`}[tc.path])
 			require.Equal(t, tc.status, got.Status)

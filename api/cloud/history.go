@@ -35,9 +35,9 @@ func (s *Surface) historyRoutes() []edge.Route {
 
 func (s *Surface) historyReads() []edge.Route {
 	return edge.Cloud(
-		edge.Route{Method: http.MethodGet, Path: "/history", Handle: s.getHistory, Listing: true},
+		edge.Route{Method: http.MethodGet, Path: "/history", Handle: s.getHistory, Gate: s.Edge.JobLists},
 		edge.Route{Method: http.MethodGet, Path: "/history/:id", Handle: s.getHistoryOf},
-		edge.Route{Method: http.MethodGet, Path: "/history_v2", Handle: s.getHistoryV2, Listing: true},
+		edge.Route{Method: http.MethodGet, Path: "/history_v2", Handle: s.getHistoryV2, Gate: s.Edge.JobLists},
 		edge.Route{Method: http.MethodGet, Path: "/history_v2/:id", Handle: s.getHistoryV2Of},
 	)
 }
@@ -158,7 +158,8 @@ func (s *Surface) historyV2(ctx context.Context, j job.Job, detail bool, b *budg
 		return historyV2{}, err
 	}
 	h := historyV2{
-		PromptID: j.PublicID(), CreateTime: j.SubmittedAt.UnixMilli(), Outputs: outputMap(j), Status: statusOf(s.withExceptionNames(j)), Meta: metaOf(j),
+		PromptID: j.PublicID(), CreateTime: j.SubmittedAt.UnixMilli(), Outputs: outputMap(j), Status: statusOf(s.withExceptionNames(j)),
+		Meta:   metaOf(j),
 		Prompt: historyPrompt{Priority: j.Number, PromptID: j.PublicID(), Extra: extraOf(src)},
 	}
 	if j.WorkflowID != "" {

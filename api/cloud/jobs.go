@@ -22,7 +22,7 @@ const maxBatchCancel = 1000
 
 func (s *Surface) jobRoutes() []edge.Route {
 	return edge.Cloud(
-		edge.Route{Method: http.MethodGet, Path: "/jobs", Handle: s.listJobs, Listing: true},
+		edge.Route{Method: http.MethodGet, Path: "/jobs", Handle: s.listJobs, Gate: s.Edge.JobLists},
 		edge.Route{Method: http.MethodGet, Path: "/jobs/:id", Handle: s.getJob},
 		edge.Route{Method: http.MethodPost, Path: "/jobs/:id/cancel", Access: edge.Write, Handle: s.cancelJob},
 		edge.Route{Method: http.MethodPost, Path: "/jobs/cancel", Access: edge.Write, Handle: s.cancelJobs},

@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/job"
@@ -16,11 +15,13 @@ import (
 
 func TestCloudListAndDetail(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{})
+	h := apitest.Start(t, apitest.Options{})
 	h.Jobs.Put(apitest.FinishedJob(apitest.JobA, job.Failed))
 	h.Jobs.Put(job.Job{ID: apitest.JobB, Account: account.LocalID, State: job.Queued, SubmittedAt: apitest.Then})
-	entry := fmt.Sprintf(`"id":%q,"status":"failed","priority":4,"create_time":%d,"execution_start_time":%d,"execution_end_time":%d,
-		"execution_error":{"node_id":"9","node_type":"SaveImage","exception_message":"bad\n","exception_type":"OOMError","traceback":[],"current_inputs":{},"current_outputs":{}},
+	entry := fmt.Sprintf(`"id":%q,"status":"failed","priority":4,"create_time":%d,"execution_start_time":%d,"execution_end_time":%d,`+
+		`
+		"execution_error":{"node_id":"9","node_type":"SaveImage","exception_message":"bad\n","exception_type":"OOMError","traceback":[],`+
+		`"current_inputs":{},"current_outputs":{}},
 		"preview_output":{"filename":"a.png","subfolder":"","type":"output","nodeId":"9","mediaType":"images"},"outputs_count":2`,
 		apitest.JobA, apitest.Then.UnixMilli(), apitest.Then.Add(time.Second).UnixMilli(), apitest.Then.Add(2*time.Second).UnixMilli())
 	require.JSONEq(t, `{"jobs":[{`+entry+`}],"pagination":{"offset":0,"limit":5000,"total":1,"has_more":false}}`,
@@ -29,7 +30,10 @@ func TestCloudListAndDetail(t *testing.T) {
 	require.Equal(t, map[string]any{"offset": 0.0, "limit": 1.0, "total": 2.0, "has_more": true}, list["pagination"])
 
 	detail := h.Do(t, "GET", "/api/jobs/"+string(apitest.JobA), "").JSON(t)
-	require.Equal(t, map[string]any{"prompt": map[string]any{"1": map[string]any{"class_type": "A", "inputs": map[string]any{}}}, "extra_data": map[string]any{"client_id": "c"}}, detail["workflow"])
+	require.Equal(t, map[string]any{
+		"prompt":     map[string]any{"1": map[string]any{"class_type": "A", "inputs": map[string]any{}}},
+		"extra_data": map[string]any{"client_id": "c"},
+	}, detail["workflow"])
 	require.Equal(t, map[string]any{
 		"8": map[string]any{"text": []any{"hello"}},
 		"9": map[string]any{"images": []any{map[string]any{"filename": "a.png", "subfolder": "", "type": "output"}}},
@@ -63,7 +67,7 @@ func replaceLimit(body string) string {
 
 func TestHistoryShapes(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{})
+	h := apitest.Start(t, apitest.Options{})
 	early := apitest.FinishedJob(apitest.JobB, job.Succeeded)
 	early.SubmittedAt = apitest.Then.Add(-time.Hour)
 	h.Jobs.Put(apitest.FinishedJob(apitest.JobA, job.Succeeded))
@@ -74,9 +78,15 @@ func TestHistoryShapes(t *testing.T) {
 	history := h.Do(t, "GET", "/history", "")
 	require.Regexp(t, `^\{"bbbbbbbb[^}]*.*"aaaaaaaa`, history.Body, "oldest first, finished ones only")
 	entry := history.JSON(t)[string(apitest.JobA)].(map[string]any)
-	require.Equal(t, []any{4.0, string(apitest.JobA), map[string]any{"1": map[string]any{"class_type": "A", "inputs": map[string]any{}}}, map[string]any{"client_id": "c"}, []any{"9"}}, entry["prompt"])
+	require.Equal(t, []any{
+		4.0, string(apitest.JobA),
+		map[string]any{"1": map[string]any{"class_type": "A", "inputs": map[string]any{}}},
+		map[string]any{"client_id": "c"},
+		[]any{"9"},
+	}, entry["prompt"])
 	require.Equal(t, true, entry["status"].(map[string]any)["completed"])
-	require.Equal(t, map[string]any{"node_id": "9", "display_node": "9", "parent_node": nil, "real_node_id": "9"}, entry["meta"].(map[string]any)["9"])
+	require.Equal(t, map[string]any{"node_id": "9", "display_node": "9", "parent_node": nil, "real_node_id": "9"},
+		entry["meta"].(map[string]any)["9"])
 	require.Len(t, h.Do(t, "GET", "/api/history?max_items=1", "").JSON(t), 1)
 
 	require.Contains(t, h.Do(t, "GET", "/api/history/"+string(apitest.JobA), "").JSON(t), string(apitest.JobA))

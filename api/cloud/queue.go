@@ -21,7 +21,7 @@ const maxQueueDelete = 10_000
 
 func (s *Surface) queueRoutes() []edge.Route {
 	return edge.Cloud(
-		edge.Route{Method: http.MethodGet, Path: "/queue", Handle: s.getQueue, Listing: true},
+		edge.Route{Method: http.MethodGet, Path: "/queue", Handle: s.getQueue, Gate: s.Edge.JobLists},
 		edge.Route{Method: http.MethodPost, Path: "/queue", Access: edge.Write, Handle: s.postQueue},
 		edge.Route{Method: http.MethodPost, Path: "/interrupt", Access: edge.Write, Handle: s.postInterrupt},
 	)

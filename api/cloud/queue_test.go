@@ -17,7 +17,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/job"
@@ -41,7 +40,7 @@ func queueOf(t *testing.T, h *apitest.Harness) (running, pending []string) {
 
 func TestLongQueueIsListedCompletelyAndInOrder(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{})
+	h := apitest.Start(t, apitest.Options{})
 	var want [2][]string
 	for i := range 20 {
 		state, half := job.Queued, 1
@@ -82,7 +81,7 @@ func (m movingJobs) Line(ctx context.Context, owner string, q jobs.Line) (jobs.L
 func TestJobThatStartsDuringAListingIsListedOnce(t *testing.T) {
 	t.Parallel()
 	var moving movingJobs
-	h := apitest.StartWith(t, api.Options{}, func(d *api.Deps) {
+	h := apitest.StartWith(t, apitest.Options{}, func(d *apitest.Deps) {
 		moving.MemoryJobs, _ = d.Reader.(*apitest.MemoryJobs)
 		d.Reader = moving
 	})
@@ -113,7 +112,7 @@ func (m failingJobs) Line(ctx context.Context, owner string, q jobs.Line) (jobs.
 func TestPartlyReadQueueIsAnError(t *testing.T) {
 	t.Parallel()
 	failing := func(from float64) *apitest.Harness {
-		h := apitest.StartWith(t, api.Options{}, func(d *api.Deps) {
+		h := apitest.StartWith(t, apitest.Options{}, func(d *apitest.Deps) {
 			memory, _ := d.Reader.(*apitest.MemoryJobs)
 			d.Reader = failingJobs{memory, from}
 		})
@@ -161,7 +160,10 @@ func (d *deepQueue) Line(_ context.Context, _ string, q jobs.Line) (jobs.LinePag
 		for k := range targets {
 			targets[k] = fmt.Sprintf("%d:%d", i, k)
 		}
-		page.Jobs = append(page.Jobs, job.Job{ID: jobNumber(i), State: job.Queued, Number: float64(i), SubmittedAt: apitest.Then, Targets: targets})
+		page.Jobs = append(page.Jobs, job.Job{
+			ID: jobNumber(i), State: job.Queued, Number: float64(i), SubmittedAt: apitest.Then,
+			Targets: targets,
+		})
 	}
 	if to < d.depth {
 		page.Next = &jobs.Place{Number: float64(to)}
@@ -172,7 +174,7 @@ func (d *deepQueue) Line(_ context.Context, _ string, q jobs.Line) (jobs.LinePag
 // TestLongQueueIsAnsweredInBoundedMemory is not parallel: it looks at the heap of the process.
 func TestLongQueueIsAnsweredInBoundedMemory(t *testing.T) { // see above
 	deep := &deepQueue{MemoryJobs: &apitest.MemoryJobs{}, targets: 400}
-	handler, err := api.New(apitest.Undocumented(t, deep), api.Options{})
+	handler, err := apitest.New(apitest.Undocumented(t, deep), apitest.Options{})
 	require.NoError(t, err)
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
@@ -210,7 +212,7 @@ func TestConnectionDeadlinesAreCleared(t *testing.T) {
 	t.Parallel()
 	memory := &apitest.MemoryJobs{Jobs: map[job.ID]job.Job{}}
 	memory.Put(job.Job{ID: apitest.JobA, Account: account.LocalID, State: job.Succeeded, Version: 1, SubmittedAt: apitest.Then})
-	handler, err := api.New(apitest.Undocumented(t, memory), api.Options{})
+	handler, err := apitest.New(apitest.Undocumented(t, memory), apitest.Options{})
 	require.NoError(t, err)
 	server := httptest.NewUnstartedServer(handler)
 	noted := &deadlines{Listener: server.Listener}

@@ -103,7 +103,10 @@ func (s *Surface) devices(own deviceInfo) []deviceInfo {
 		return all
 	}
 	for i, d := range s.Devices() {
-		all = append(all, deviceInfo{Name: d.Name, Type: d.Type, Index: i + 1, VRAMTotal: uint64(max(0, d.Total)), VRAMFree: uint64(max(0, d.Free))})
+		all = append(all, deviceInfo{
+			Name: d.Name, Type: d.Type, Index: i + 1, VRAMTotal: uint64(max(0, d.Total)),
+			VRAMFree: uint64(max(0, d.Free)),
+		})
 	}
 	return all
 }

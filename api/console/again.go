@@ -19,6 +19,25 @@ import (
 	"github.com/millrace-dev/millrace/internal/web/console"
 )
 
+// AgainPage is a form of a job's inputs, to run the job again with changes.
+type AgainPage struct {
+	console.Frame
+	Of    job.PublicID
+	Nodes []FormNode
+}
+
+// FormNode is a node with its inputs that have values.
+type FormNode struct {
+	ID, Class, Title string
+	Inputs           []FormInput
+}
+
+// FormInput is an input of a node in a form.
+type FormInput struct {
+	Name, Label, Value string
+	Long               bool
+}
+
 // maxInputs bounds the body of a form with the inputs of a graph, in bytes.
 const maxInputs = 4 << 20
 
@@ -40,7 +59,7 @@ func thumbByNode(j job.Job) map[string]string {
 }
 
 // compare fills in the differences between a job and the job that the address names, if any.
-func (s *Surface) compare(c *gin.Context, v page.Visitor, shown *console.JobPage, here inspect.History) error {
+func (s *Surface) compare(c *gin.Context, v page.Visitor, shown *JobPage, here inspect.History) error {
 	text := strings.TrimSpace(c.Query("with"))
 	if text == "" {
 		return nil
@@ -86,7 +105,7 @@ func (s *Surface) rerunForm(c *gin.Context, v page.Visitor) (console.Page, error
 	if err != nil {
 		return nil, err
 	}
-	shown := &console.AgainPage{Frame: console.Frame{Title: "Run again"}, Of: j.PublicID()}
+	shown := &AgainPage{Frame: console.Frame{Title: "Run again"}, Of: j.PublicID()}
 	shown.Nodes = formNodes(g)
 	if input := c.Query("input"); input != "" {
 		load(shown.Nodes, input)
@@ -95,7 +114,7 @@ func (s *Surface) rerunForm(c *gin.Context, v page.Visitor) (console.Page, error
 }
 
 // load sets the file name of every node that loads a picture.
-func load(nodes []console.FormNode, name string) {
+func load(nodes []FormNode, name string) {
 	for _, n := range nodes {
 		for i, in := range n.Inputs {
 			if slices.Contains(loaders, n.Class) && in.Label == "image" {
@@ -117,17 +136,17 @@ func (s *Surface) graph(c *gin.Context, v page.Visitor, j job.Job) (*graph.Graph
 }
 
 // formNodes returns the inputs of a graph that have values, by node.
-func formNodes(g *graph.Graph) []console.FormNode {
-	var nodes []console.FormNode
+func formNodes(g *graph.Graph) []FormNode {
+	var nodes []FormNode
 	for _, n := range g.Nodes {
-		shown := console.FormNode{ID: n.ID, Class: n.Class, Title: n.Title}
+		shown := FormNode{ID: n.ID, Class: n.Class, Title: n.Title}
 		if shown.Title == "" {
 			shown.Title = n.Class
 		}
 		for _, in := range n.Inputs {
 			text, ok := formValue(in.Value)
 			if ok {
-				shown.Inputs = append(shown.Inputs, console.FormInput{
+				shown.Inputs = append(shown.Inputs, FormInput{
 					Name: inputField + n.ID + "." + in.Name, Label: in.Name, Value: text, Long: len(text) > 60 || strings.Contains(text, "\n"),
 				})
 			}
@@ -173,7 +192,8 @@ func changes(g *graph.Graph, fields map[string][]string) ([]job.Assignment, erro
 					return nil, err
 				}
 			} else if !json.Valid(raw) {
-				return nil, fault.New(fault.Invalid, fault.CodeInvalidAssignment, "%s of node %s was %s: %q is not of the same type.", in.Name, n.ID, before, now)
+				return nil, fault.New(fault.Invalid, fault.CodeInvalidAssignment, "%s of node %s was %s: %q is not of the same type.", in.Name,
+					n.ID, before, now)
 			}
 			set = append(set, job.Assignment{Target: n.ID + "." + in.Name, Value: raw})
 		}

@@ -12,11 +12,30 @@ import (
 	"github.com/millrace-dev/millrace/api/console/page"
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/jobio"
+	"github.com/millrace-dev/millrace/internal/config/amount"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/web/console"
 )
+
+// BulkPage shows what an action would do to the selected jobs.
+type BulkPage struct {
+	console.Frame
+	Action  string // retry, cancel or export
+	Lines   []BulkLine
+	IDs     []job.PublicID // jobs that the action would change
+	Count   int
+	Allowed bool         // the visitor may carry out the action
+	Archive template.URL // query of the archive, for an export
+}
+
+// BulkLine is one selected job.
+type BulkLine struct {
+	Job  job.Job
+	Acts bool   // the action would change the job
+	What string // description of the change
+}
 
 // http11Abort cuts the connection after an answer has begun, so that the client sees an incomplete answer.
 var http11Abort = http.ErrAbortHandler
@@ -56,9 +75,9 @@ func (s *Surface) preview(c *gin.Context, v page.Visitor) (console.Page, error) 
 	if err != nil {
 		return nil, err
 	}
-	shown := &console.BulkPage{Frame: console.Frame{Title: "Selected jobs"}, Action: c.Query("action")}
+	shown := &BulkPage{Frame: console.Frame{Title: "Selected jobs"}, Action: c.Query("action")}
 	for _, j := range found {
-		line := console.BulkLine{Job: j}
+		line := BulkLine{Job: j}
 		switch shown.Action {
 		case "cancel":
 			line.Acts, line.What = cancelChoice(j)
@@ -133,7 +152,7 @@ func exportChoice(j job.Job) (bool, string) {
 	if len(all) == 0 {
 		return false, "The job has no files."
 	}
-	return true, fmt.Sprintf("%d files, %s.", len(all), account.Size(bytes))
+	return true, fmt.Sprintf("%d files, %s.", len(all), amount.Bytes(bytes))
 }
 
 // bulk applies the action of the preview to the selected jobs: POST /console/jobs/bulk. A job that has ended or

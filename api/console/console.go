@@ -5,6 +5,7 @@ package console
 
 import (
 	"context"
+	"embed"
 	"fmt"
 	"time"
 
@@ -19,7 +20,7 @@ import (
 	"github.com/millrace-dev/millrace/api/console/thumbs"
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/jobio"
-	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/config/amount"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/uiworkflow"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
@@ -94,6 +95,11 @@ type Deps struct {
 	Operators *operators.Services // nil = no pages for operators
 }
 
+// Templates are the templates of the pages of this package, and the files that they refer to.
+//
+//go:embed *.html *.js
+var Templates embed.FS
+
 // Surface serves the pages of the console.
 type Surface struct {
 	Deps
@@ -108,9 +114,15 @@ type section interface{ Routes() []edge.Route }
 
 // New returns the surface.
 func New(deps Deps) *Surface {
-	s := &Surface{Deps: deps, thumbs: thumbs.New(), page: page.New(page.Deps{Edge: deps.Edge, Sealer: deps.Sealer, Operator: deps.Operator, Live: deps.Live, Media: deps.Media}, page.Base)}
+	s := &Surface{
+		Deps: deps, thumbs: thumbs.New(),
+		page: page.New(page.Deps{Edge: deps.Edge, Sealer: deps.Sealer, Operator: deps.Operator, Live: deps.Live, Media: deps.Media}, page.Base),
+	}
+	s.page.AddTemplates(Templates)
 	if deps.Stats != nil && deps.Index != nil {
-		s.sections = append(s.sections, overview.New(overview.Deps{Page: s.page, Stats: deps.Stats, Now: deps.Now, Running: deps.Index, Servers: deps.Servers}))
+		s.sections = append(s.sections, overview.New(overview.Deps{
+			Page: s.page, Stats: deps.Stats, Now: deps.Now, Running: deps.Index, Servers: deps.Servers,
+		}))
 	}
 	s.page.AddLinks(console.NavLink{Path: "", Title: "Jobs"}, console.NavLink{Path: "/gallery", Title: "Gallery"})
 	if deps.Submit != nil && deps.Classes != nil {
@@ -165,9 +177,9 @@ func (s *Surface) storageUsed(c *gin.Context, of string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text := fmt.Sprintf("Files: %s in %d", account.Size(kept.Bytes), kept.Files)
+	text := fmt.Sprintf("Files: %s in %d", amount.Bytes(kept.Bytes), kept.Files)
 	if kept.Limit > 0 {
-		text = fmt.Sprintf("Files: %s of %s in %d", account.Size(kept.Bytes), account.Size(kept.Limit), kept.Files)
+		text = fmt.Sprintf("Files: %s of %s in %d", amount.Bytes(kept.Bytes), amount.Bytes(kept.Limit), kept.Files)
 	}
 	if kept.Full() {
 		text += ". The account cannot store more files until some are deleted."

@@ -15,6 +15,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/web/console"
 )
 
+// EditorPage shows who has signed in to the editor in this browser.
+type EditorPage struct{ console.Frame }
+
 // EditorFiles serves the files of an editor; editor.Dir implements it. What is not there is NotFound.
 type EditorFiles interface {
 	ServeIndex(w http.ResponseWriter, r *http.Request) error
@@ -37,7 +40,9 @@ type Editor struct {
 
 // NewEditor returns the editor that serves files.
 func NewEditor(e *edge.Edge, files EditorFiles) *Editor {
-	return &Editor{edge: e, files: files, pages: page.New(page.Deps{Edge: e}, editorPath)}
+	s := &Editor{edge: e, files: files, pages: page.New(page.Deps{Edge: e}, editorPath)}
+	s.pages.AddTemplates(Templates)
+	return s
 }
 
 // Routes returns the routes of the pages around the editor. Their errors are pages, not JSON.
@@ -81,7 +86,9 @@ func (s *Editor) editorPage(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	s.pages.Write(c, http.StatusOK, &console.EditorPage{Frame: console.Frame{Title: "Editor", SignIn: s.edge.Mode() != account.ModeNone, Account: id.Account}})
+	s.pages.Write(c, http.StatusOK, &EditorPage{Frame: console.Frame{
+		Title: "Editor", SignIn: s.edge.Mode() != account.ModeNone, Account: id.Account,
+	}})
 	return nil
 }
 
@@ -90,7 +97,7 @@ const jobParameter = "millrace_job"
 
 // showSignIn shows the sign-in form. The form keeps the job whose graph is opened after the sign-in.
 func (s *Editor) showSignIn(c *gin.Context, status int, wanted string) {
-	sign := &console.SignInPage{Frame: console.Frame{Title: "Sign in"}, Wrong: status == http.StatusUnauthorized}
+	sign := &page.SignInPage{Frame: console.Frame{Title: "Sign in"}, Wrong: status == http.StatusUnauthorized}
 	if id, err := job.ParsePublicID(wanted); err == nil {
 		sign.Job = id
 	}
@@ -140,13 +147,17 @@ func (s *Editor) signOut(c *gin.Context) error {
 // checkOrigin refuses a form that a page of another origin sent.
 func (s *Editor) checkOrigin(r *http.Request) error {
 	if !s.edge.SameOrigin(r) {
-		return fault.New(fault.Denied, fault.CodeForbidden, "This form was sent by another site, or to an address that is not the public URL of this service.")
+		return fault.New(fault.Denied, fault.CodeForbidden,
+			"This form was sent by another site, or to an address that is not the public URL of this service.")
 	}
 	return nil
 }
 
-// File serves a file of the editor where no route has the path.
-func (s *Editor) File(c *gin.Context) error {
+// Serves implements api.Fallback: every path without a route may be a file of the editor.
+func (s *Editor) Serves(string) bool { return true }
+
+// Unrouted serves a file of the editor.
+func (s *Editor) Unrouted(c *gin.Context) error {
 	if c.Request.Method != http.MethodGet && c.Request.Method != http.MethodHead || reserved(c.Request.URL.Path) {
 		return httperr.NoSuchPath()
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/gorilla/websocket"
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 )
@@ -18,7 +17,9 @@ import (
 // signIn returns the Cookie header of a browser that signed in with a key.
 func signIn(t *testing.T, h *apitest.Harness, key string, headers ...string) (cookie string, set *http.Cookie) {
 	t.Helper()
-	got := h.Do(t, "POST", "/editor/signin", url.Values{"key": {key}}.Encode(), append([]string{"Content-Type", apitest.FormType, "Origin", h.URL}, headers...)...)
+	got := h.Do(t, "POST", "/editor/signin", url.Values{"key": {key}}.Encode(), append([]string{
+		"Content-Type", apitest.FormType, "Origin", h.URL,
+	}, headers...)...)
 	require.Equal(t, http.StatusSeeOther, got.Status, got.Body)
 	set, err := http.ParseSetCookie(got.Header.Get("Set-Cookie"))
 	require.NoError(t, err)
@@ -27,7 +28,7 @@ func signIn(t *testing.T, h *apitest.Harness, key string, headers ...string) (co
 
 func TestABrowserSignsInToOpenTheEditor(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartEditor(t, api.Options{})
+	h := apitest.StartEditor(t, apitest.Options{})
 	sent := h.Do(t, "GET", "/", "")
 	require.Equal(t, http.StatusSeeOther, sent.Status)
 	require.Equal(t, "/editor", sent.Header.Get("Location"))
@@ -58,17 +59,20 @@ func TestABrowserSignsInToOpenTheEditor(t *testing.T) {
 
 func TestTheCookieHidesBehindTLS(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartEditor(t, api.Options{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
-	cookie, set := signIn(t, h, "key-a", "X-Forwarded-Proto", "https", "X-Forwarded-Host", "jobs.example", "Origin", "https://jobs.example", "Sec-Fetch-Site", "same-origin")
+	h := apitest.StartEditor(t, apitest.Options{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+	cookie, set := signIn(t, h, "key-a", "X-Forwarded-Proto", "https", "X-Forwarded-Host", "jobs.example", "Origin",
+		"https://jobs.example", "Sec-Fetch-Site", "same-origin")
 	require.True(t, set.Secure)
 	require.Equal(t, "__Host-millrace_editor", set.Name, "no other host can set it")
 	read := func(headers ...string) int {
 		return h.Do(t, "GET", "/api/queue", "", append(headers, "Cookie", cookie)...).Status
 	}
 	require.Equal(t, http.StatusOK, read("X-Forwarded-Proto", "https", "X-Forwarded-Host", "jobs.example", "Origin", "https://jobs.example"))
-	require.Equal(t, http.StatusForbidden, read("X-Forwarded-Proto", "https", "X-Forwarded-Host", "jobs.example", "Origin", "http://jobs.example"), "a page that anybody on the way could have written")
+	require.Equal(t, http.StatusForbidden,
+		read("X-Forwarded-Proto", "https", "X-Forwarded-Host", "jobs.example", "Origin",
+			"http://jobs.example"), "a page that anybody on the way could have written")
 
-	below := apitest.StartEditor(t, api.Options{PublicURL: "https://example.org/mr"})
+	below := apitest.StartEditor(t, apitest.Options{PublicURL: "https://example.org/mr"})
 	_, set = signIn(t, below, "key-a", "Origin", "https://example.org")
 	require.Equal(t, "/mr/", set.Path)
 	require.True(t, set.Secure)
@@ -80,7 +84,7 @@ func TestTheCookieHidesBehindTLS(t *testing.T) {
 // The requests are those that a browser sends, and those that pages of others could make it send.
 func TestCookieIsAcceptedFromSameOriginOnly(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartEditor(t, api.Options{})
+	h := apitest.StartEditor(t, apitest.Options{})
 	cookie, _ := signIn(t, h, "key-a")
 	own := h.URL
 	const prompt = `{"prompt":{"1":{"class_type":"A","inputs":{}}}}`
@@ -89,18 +93,20 @@ func TestCookieIsAcceptedFromSameOriginOnly(t *testing.T) {
 		headers      []string
 		want         int
 	}{
-		"a fetch of the page":              {"GET", "/api/queue", []string{"Sec-Fetch-Site", "same-origin"}, 200},
-		"without a prefix":                 {"GET", "/queue", []string{"Sec-Fetch-Site", "same-origin"}, 200},
-		"a typed address":                  {"GET", "/api/queue", []string{"Sec-Fetch-Site", "none"}, 200},
-		"over plain HTTP":                  {"GET", "/api/queue", nil, 200},
-		"another site's link":              {"GET", "/api/queue", []string{"Sec-Fetch-Site", "cross-site"}, 403},
-		"a sibling host's":                 {"GET", "/api/queue", []string{"Sec-Fetch-Site", "same-site"}, 403},
-		"another origin's":                 {"GET", "/api/queue", []string{"Origin", "https://evil.example"}, 403},
-		"a sandboxed frame's":              {"GET", "/api/queue", []string{"Origin", "null"}, 403},
-		"another port's":                   {"GET", "/api/queue", []string{"Origin", "http://127.0.0.1:1"}, 403},
-		"a submission":                     {"POST", "/api/prompt", []string{"Sec-Fetch-Site", "same-origin", "Origin", own}, 200},
-		"a submission over HTTP":           {"POST", "/prompt", []string{"Origin", own}, 200},
-		"a submission of another site":     {"POST", "/api/prompt", []string{"Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example"}, 403},
+		"a fetch of the page":    {"GET", "/api/queue", []string{"Sec-Fetch-Site", "same-origin"}, 200},
+		"without a prefix":       {"GET", "/queue", []string{"Sec-Fetch-Site", "same-origin"}, 200},
+		"a typed address":        {"GET", "/api/queue", []string{"Sec-Fetch-Site", "none"}, 200},
+		"over plain HTTP":        {"GET", "/api/queue", nil, 200},
+		"another site's link":    {"GET", "/api/queue", []string{"Sec-Fetch-Site", "cross-site"}, 403},
+		"a sibling host's":       {"GET", "/api/queue", []string{"Sec-Fetch-Site", "same-site"}, 403},
+		"another origin's":       {"GET", "/api/queue", []string{"Origin", "https://evil.example"}, 403},
+		"a sandboxed frame's":    {"GET", "/api/queue", []string{"Origin", "null"}, 403},
+		"another port's":         {"GET", "/api/queue", []string{"Origin", "http://127.0.0.1:1"}, 403},
+		"a submission":           {"POST", "/api/prompt", []string{"Sec-Fetch-Site", "same-origin", "Origin", own}, 200},
+		"a submission over HTTP": {"POST", "/prompt", []string{"Origin", own}, 200},
+		"a submission of another site": {"POST", "/api/prompt", []string{
+			"Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example",
+		}, 403},
 		"a submission of a sibling":        {"POST", "/api/prompt", []string{"Sec-Fetch-Site", "same-site", "Origin", own}, 403},
 		"a submission without any sign":    {"POST", "/api/prompt", nil, 403},
 		"a submission that lies by Origin": {"POST", "/api/prompt", []string{"Origin", "https://evil.example"}, 403},
@@ -117,10 +123,11 @@ func TestCookieIsAcceptedFromSameOriginOnly(t *testing.T) {
 
 func TestCookieHasTheRightsOfItsKey(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartEditor(t, api.Options{})
+	h := apitest.StartEditor(t, apitest.Options{})
 	reads, _ := signIn(t, h, "read")
 	same := []string{"Sec-Fetch-Site", "same-origin", "Origin", h.URL}
-	require.Equal(t, http.StatusForbidden, h.Do(t, "POST", "/api/prompt", `{}`, append(same, "Cookie", reads)...).Status, "a key that reads only")
+	require.Equal(t, http.StatusForbidden, h.Do(t, "POST", "/api/prompt", `{}`, append(same, "Cookie", reads)...).Status,
+		"a key that reads only")
 	other, _ := signIn(t, h, "key-b")
 	mine, _ := signIn(t, h, "key-a")
 	sent := h.Do(t, "POST", "/api/prompt", `{"prompt":{"1":{"class_type":"A","inputs":{}}}}`, append(same, "Cookie", mine)...)
@@ -155,7 +162,7 @@ func changed(text string) string {
 
 func TestASocketOpensWithACookieFromOurOwnPagesOnly(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartEditor(t, api.Options{})
+	h := apitest.StartEditor(t, apitest.Options{})
 	cookie, _ := signIn(t, h, "key-a")
 	for name, c := range map[string]struct {
 		headers []string
@@ -188,8 +195,8 @@ func TestASocketOpensWithACookieFromOurOwnPagesOnly(t *testing.T) {
 
 func TestCookieIsIgnoredWithoutAnEditor(t *testing.T) {
 	t.Parallel()
-	cookie, _ := signIn(t, apitest.StartEditor(t, api.Options{}), "key-a")
-	h := apitest.StartWith(t, api.Options{Mode: account.ModeKeys}, func(d *api.Deps) { d.Console = &api.Console{Sealer: apitest.NewSealer(t)} })
+	cookie, _ := signIn(t, apitest.StartEditor(t, apitest.Options{}), "key-a")
+	h := apitest.StartWith(t, apitest.Options{Mode: account.ModeKeys}, func(d *apitest.Deps) { d.Console = apitest.NewSealer(t) })
 	require.Equal(t, http.StatusUnauthorized, h.Do(t, "GET", "/api/queue", "", "Cookie", cookie, "Sec-Fetch-Site", "same-origin").Status)
 	for _, path := range []string{"/", "/editor", "/index.html", "/assets/index-B2rHQ9Sn.js"} {
 		require.Equal(t, http.StatusNotFound, h.Do(t, "GET", path, "", "Cookie", cookie).Status, path)
@@ -198,7 +205,7 @@ func TestCookieIsIgnoredWithoutAnEditor(t *testing.T) {
 
 func TestFormsOfOtherSitesCannotSignIn(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartEditor(t, api.Options{})
+	h := apitest.StartEditor(t, apitest.Options{})
 	for _, path := range []string{"/editor/signin", "/editor/signout"} {
 		for name, headers := range map[string][]string{
 			"another site's":      {"Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example"},
@@ -219,7 +226,7 @@ func TestFormsOfOtherSitesCannotSignIn(t *testing.T) {
 
 func TestEditorFilesNeverHideAPIRoutes(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartEditor(t, api.Options{})
+	h := apitest.StartEditor(t, apitest.Options{})
 	file := h.Do(t, "GET", "/assets/index-B2rHQ9Sn.js", "")
 	require.Equal(t, http.StatusOK, file.Status)
 	require.Equal(t, "run()", file.Body)
@@ -241,7 +248,7 @@ func TestEditorFilesNeverHideAPIRoutes(t *testing.T) {
 
 func TestEditorWithoutAccountsNeedsNoSignIn(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartEditor(t, api.Options{Mode: account.ModeNone})
+	h := apitest.StartEditor(t, apitest.Options{Mode: account.ModeNone})
 	require.Equal(t, "<!doctype html><title>E</title>", h.Do(t, "GET", "/", "").Body)
 	require.Equal(t, http.StatusForbidden, h.Do(t, "GET", "/", "", "Host", "evil.example").Status, "a rebound name")
 	require.Equal(t, http.StatusForbidden, h.Do(t, "POST", "/api/prompt", "{}", "Origin", "https://evil.example").Status)
@@ -250,12 +257,14 @@ func TestEditorWithoutAccountsNeedsNoSignIn(t *testing.T) {
 // A cookie stands behind every page of this origin, so nothing that an account stored may run in one.
 func TestStoredContentNeverRunsInTheEditorsOrigin(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	evil := `<script>fetch("/api/queue",{method:"POST"})</script>`
 	for name, kind := range map[string]string{
-		"a.html": "text/html", "b.svg": "image/svg+xml", "c.xhtml": "application/xhtml+xml", "d.js": "text/javascript", "e.xml": "text/xml", "f.txt": "text/plain",
+		"a.html": "text/html", "b.svg": "image/svg+xml", "c.xhtml": "application/xhtml+xml", "d.js": "text/javascript",
+		"e.xml": "text/xml", "f.txt": "text/plain",
 	} {
-		stored := h.Post(t, "/api/v2/assets", "key-a", apitest.Upload(evil+name, apitest.Field("content_type", kind), apitest.Field("file_path", name))...)
+		stored := h.Post(t, "/api/v2/assets", "key-a",
+			apitest.Upload(evil+name, apitest.Field("content_type", kind), apitest.Field("file_path", name))...)
 		require.Equal(t, http.StatusCreated, stored.Status, "%s: %s", name, stored.Body)
 		link, _ := stored.JSON(t)["url"].(string)
 		got := h.Get(t, link, "")

@@ -1,9 +1,11 @@
 package console
 
 import (
+	"html/template"
 	"net/url"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -14,6 +16,47 @@ import (
 	"github.com/millrace-dev/millrace/internal/web/console"
 	"github.com/millrace-dev/millrace/projections/jobindex"
 )
+
+// GalleryPage shows the pictures and films of jobs.
+type GalleryPage struct {
+	console.Frame
+	Text  string // search text
+	Shown []Shown
+	Next  template.URL // query of the next page, "" = this is the last
+}
+
+// Shown is a picture or a film.
+type Shown struct {
+	Job               job.PublicID
+	Asset, Name, Kind string
+	At                time.Time
+	Query             template.URL // query of the job's page, with "?", or ""
+	More              int          // outputs of the job that are not shown
+}
+
+// UsePage lists jobs that may use an output as an input.
+type UsePage struct {
+	console.Frame
+	Of          job.PublicID
+	Asset, Name string
+	Input       string // name by which nodes load the output
+	Jobs        []ListedJob
+}
+
+// ShownPage shows one output large.
+type ShownPage struct {
+	console.Frame
+	Job           job.Job
+	Asset, Name   string
+	Node, Kind    string
+	Size          int64
+	Before, After string // previous and next asset of the job, or ""
+	Values        []MainValue
+	Omitted       int // values that are not shown
+}
+
+// MainValue is one of the main inputs of the graph, by which people distinguish pictures.
+type MainValue struct{ Node, Input, Value string }
 
 const (
 	galleryJobs = 48 // jobs that a page of the gallery reads
@@ -37,7 +80,7 @@ func (s *Surface) gallery(c *gin.Context, v page.Visitor) (console.Page, error) 
 	if err != nil {
 		return nil, err
 	}
-	shown := &console.GalleryPage{Frame: console.Frame{Title: "Gallery", Scripts: []string{"gallery.js"}}, Text: f.Text}
+	shown := &GalleryPage{Frame: console.Frame{Title: "Gallery", Scripts: []string{"gallery.js"}}, Text: f.Text}
 	if next > 0 {
 		shown.Next = f.query(v, "before", strconv.FormatInt(next, 10))
 	}
@@ -48,8 +91,8 @@ func (s *Surface) gallery(c *gin.Context, v page.Visitor) (console.Page, error) 
 }
 
 // shownOf returns the first pictures and films of a job. The last one holds the number of those that are left out.
-func shownOf(v page.Visitor, j job.Job) []console.Shown {
-	var all []console.Shown
+func shownOf(v page.Visitor, j job.Job) []Shown {
+	var all []Shown
 	more := 0
 	for _, o := range jobio.Outputs(j) {
 		if kind := jobio.OutputType(o.File); kind != "image" && kind != "video" {
@@ -57,7 +100,9 @@ func shownOf(v page.Visitor, j job.Job) []console.Shown {
 		} else if len(all) == perJob {
 			more++
 		} else {
-			all = append(all, console.Shown{Job: j.PublicID(), Asset: o.File.Asset, Name: o.File.Filename, Kind: kind, At: o.File.SavedAt, Query: jobQuery(v, j)})
+			all = append(all, Shown{
+				Job: j.PublicID(), Asset: o.File.Asset, Name: o.File.Filename, Kind: kind, At: o.File.SavedAt, Query: jobQuery(v, j),
+			})
 		}
 	}
 	if more > 0 {
@@ -73,7 +118,10 @@ func (s *Surface) use(c *gin.Context, v page.Visitor) (console.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	shown := &console.UsePage{Frame: console.Frame{Title: "Use as input"}, Of: j.PublicID(), Asset: o.File.Asset, Name: o.File.Filename, Input: inputName(o.File)}
+	shown := &UsePage{
+		Frame: console.Frame{Title: "Use as input"}, Of: j.PublicID(), Asset: o.File.Asset, Name: o.File.Filename,
+		Input: inputName(o.File),
+	}
 	if s.Index == nil || jobio.OutputType(o.File) != "image" {
 		return shown, nil
 	}
@@ -116,7 +164,10 @@ func (s *Surface) shown(c *gin.Context, v page.Visitor) (console.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	shown := &console.ShownPage{Frame: console.Frame{Title: o.File.Filename, Scripts: []string{"shown.js"}}, Job: j, Kind: jobio.OutputType(o.File), Size: o.File.Size, Node: o.Node}
+	shown := &ShownPage{
+		Frame: console.Frame{Title: o.File.Filename, Scripts: []string{"shown.js"}}, Job: j, Kind: jobio.OutputType(o.File),
+		Size: o.File.Size, Node: o.Node,
+	}
 	shown.Asset, shown.Name = o.File.Asset, o.File.Filename
 	all := jobio.Outputs(j)
 	at := slices.IndexFunc(all, func(one jobio.Output) bool { return one.File.Asset == o.File.Asset })
@@ -141,7 +192,7 @@ func (s *Surface) shown(c *gin.Context, v page.Visitor) (console.Page, error) {
 			if len(shown.Values) == maxValues {
 				shown.Omitted++
 			} else {
-				shown.Values = append(shown.Values, console.MainValue{Node: n.Title, Input: in.Label, Value: in.Value})
+				shown.Values = append(shown.Values, MainValue{Node: n.Title, Input: in.Label, Value: in.Value})
 			}
 		}
 	}

@@ -6,11 +6,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"html/template"
+	"net/url"
+	"strconv"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"github.com/millrace-dev/millrace/api/console/page"
+	"github.com/millrace-dev/millrace/api/console/previews"
 	"github.com/millrace-dev/millrace/api/jobio"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/job"
@@ -21,6 +25,94 @@ import (
 	"github.com/millrace-dev/millrace/internal/web/console"
 )
 
+// TimeSegment is a part of a job's time on an axis of a thousand.
+type TimeSegment struct {
+	Part
+	X, Width int64
+}
+
+// Segments returns the parts of the job's time on an axis, one after the other.
+func (p *JobPage) Segments() []TimeSegment {
+	var sum, x int64
+	for _, part := range p.Parts {
+		sum += int64(part.Took)
+	}
+	var out []TimeSegment
+	for _, part := range p.Parts {
+		width := 1000 * int64(part.Took) / max(sum, 1)
+		out = append(out, TimeSegment{part, x, width})
+		x += width
+	}
+	return out
+}
+
+// JobPage contains all data about one job.
+type JobPage struct {
+	console.Frame
+	Job      job.Job
+	Origin   job.PublicID // origin of a retry, or ""
+	Timeline inspect.Timeline
+	Drawing  Drawing
+	Events   []inspect.Event
+	Omitted  int // events that are not shown
+	Outputs  []Output
+	Inputs   string // of the failed node, as recorded
+	Parts    []Part
+	At       int64 // the version that is shown, 0 = the last
+	Versions int64
+	AtTime   time.Time    // of that version
+	With     job.PublicID // the job to compare with, or ""
+	Compared *inspect.Comparison
+	Node     *NodeDetail // the selected node, or nil
+	Notice   string      // result of an action
+	CanRetry bool
+	Waiting  string            // why the job waits for a ComfyUI server, with its position, or ""
+	Preview  *previews.Preview // the newest preview of a running node, or nil
+}
+
+// Output is a file or a text that a node shows.
+type Output struct {
+	Node, Class string
+	Name        string
+	Asset       string // id of the file, or ""
+	Kind        string // image, video, audio, text or file
+	Size        int64
+	Text        string
+}
+
+// Bar is the position of a node's run on the time axis of its job, in thousandths of the axis.
+type Bar struct{ X, Width int64 }
+
+// Place returns the bar of a node: from its start to its end, on the time axis of the job.
+func (p JobPage) Place(s inspect.NodeSpan) Bar {
+	total := max(p.Timeline.Total.Duration(), time.Millisecond)
+	from := max(0, s.Began.Sub(p.Timeline.SubmittedAt))
+	x := min(int64(1000*from/total), 996)
+	return Bar{X: x, Width: min(max(int64(1000*s.Took.Duration()/total), 4), 1000-x)}
+}
+
+// NodeQuery returns the query of the page with a node selected.
+func (p *JobPage) NodeQuery(id string) template.URL {
+	q := url.Values{"node": {id}}
+	if p.At > 0 {
+		q.Set("at", strconv.FormatInt(p.At, 10))
+	}
+	if p.Query != "" && p.Account != "" {
+		q.Set("account", p.Account)
+	}
+	return console.Query(q)
+}
+
+// PreviewQuery returns the query of the newest preview of the job, which differs between previews, so that the
+// browser loads each one.
+func (p *JobPage) PreviewQuery() template.URL {
+	q := url.Values{"seen": {p.Preview.Seen}}
+	if p.Query != "" && p.Account != "" {
+		q.Set("account", p.Account)
+	}
+	return "?" + console.Query(q)
+}
+
 func (s *Surface) job(c *gin.Context, id page.Visitor) (console.Page, error) {
 	found, err := s.find(c, id)
 	if err != nil {
@@ -30,7 +122,10 @@ func (s *Surface) job(c *gin.Context, id page.Visitor) (console.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	shown := &console.JobPage{Versions: int64(len(history.Events)), CanRetry: s.Retry != nil && id.Allows(account.ScopeWrite), Notice: notices[c.Query("notice")]}
+	shown := &JobPage{
+		Versions: int64(len(history.Events)), CanRetry: s.Retry != nil && id.Allows(account.ScopeWrite),
+		Notice: notices[c.Query("notice")],
+	}
 	now := time.Now()
 	if at := c.Query("at"); at != "" {
 		point, err := inspect.ParsePoint(at)
@@ -56,7 +151,8 @@ func (s *Surface) job(c *gin.Context, id page.Visitor) (console.Page, error) {
 		}
 		drawing.ShowNow(shown.Preview)
 	}
-	shown.Job, shown.Timeline, shown.Drawing, shown.Events, shown.Outputs, shown.Parts = j, timeline, drawing, history.Events, outputs(j), console.Parts(timeline)
+	shown.Job, shown.Timeline, shown.Drawing, shown.Events = j, timeline, drawing, history.Events
+	shown.Outputs, shown.Parts = outputs(j), Parts(timeline)
 	if err := s.compare(c, id, shown, history); err != nil {
 		return nil, err
 	}
@@ -118,30 +214,30 @@ func noJob() error { return fault.New(fault.NotFound, fault.CodeJobNotFound, "Th
 
 // drawing returns the layout of the submitted graph, and names the classes of the timeline's nodes. It is empty when
 // the submission is no longer stored.
-func (s *Surface) drawing(ctx context.Context, owner string, id job.ID, t *inspect.Timeline) (console.Drawing, *graph.Graph, error) {
+func (s *Surface) drawing(ctx context.Context, owner string, id job.ID, t *inspect.Timeline) (Drawing, *graph.Graph, error) {
 	source, err := s.Sources.Load(ctx, owner, id)
 	if fault.Is(err, fault.NotFound) {
-		return console.Drawing{}, nil, nil
+		return Drawing{}, nil, nil
 	}
 	if err != nil {
-		return console.Drawing{}, nil, err
+		return Drawing{}, nil, err
 	}
 	g, err := graph.Parse(source.Prompt, acceptedLimits)
 	if err != nil {
-		return console.Drawing{}, nil, err
+		return Drawing{}, nil, err
 	}
 	if err := t.NameClasses(&source); err != nil {
-		return console.Drawing{}, nil, err
+		return Drawing{}, nil, err
 	}
-	return console.Draw(g, *t), g, nil
+	return Draw(g, *t), g, nil
 }
 
 // outputs are the files and texts of a job, in order.
-func outputs(j job.Job) []console.Output {
-	var shown []console.Output
+func outputs(j job.Job) []Output {
+	var shown []Output
 	for _, o := range j.Outputs {
 		for _, file := range o.Files {
-			shown = append(shown, console.Output{
+			shown = append(shown, Output{
 				Node: o.Node, Class: o.Class, Name: file.Filename, Kind: jobio.OutputType(file), Size: file.Size, Asset: file.Asset,
 			})
 		}
@@ -154,7 +250,7 @@ func outputs(j job.Job) []console.Output {
 		}
 		for _, text := range ui.Text {
 			if text, ok := text.(string); ok {
-				shown = append(shown, console.Output{Node: o.Node, Class: o.Class, Kind: "text", Text: text})
+				shown = append(shown, Output{Node: o.Node, Class: o.Class, Kind: "text", Text: text})
 			}
 		}
 	}

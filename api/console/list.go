@@ -17,10 +17,59 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/web/console"
 	"github.com/millrace-dev/millrace/projections/jobindex"
 	"github.com/millrace-dev/millrace/projections/jobs"
 )
+
+// ListPage shows a page of the jobs of an account, or of all accounts, newest first; or the causes of failures.
+type ListPage struct {
+	console.Frame
+	Jobs      []ListedJob
+	Status    string         // selected state, "" = all
+	Chips     []console.Chip // lists by state
+	Fields    []Field        // fields of the search; empty = no search
+	Active    []console.Chip // conditions of the search, each with a link that removes it
+	Causes    template.URL   // query of the causes of failures, or ""
+	Grouped   bool           // show Groups in place of Jobs
+	Groups    []FailureGroup
+	Next      template.URL // query of the next page, "" = this is the last
+	Kept      string       // storage that the account uses and its limit, or ""
+	Notice    string       // result of an action
+	CanChange bool         // jobs may be selected for an action
+}
+
+// Field is an input of a form.
+type Field struct {
+	Name, Label, Hint, Value string
+}
+
+// ListedJob is one row of the list.
+type ListedJob struct {
+	Job                      job.Job
+	Took                     inspect.Millis
+	Cause                    string // short cause of a failure or a wait
+	Title                    string // title of the workflow, or ""
+	Classes, Models, Servers []string
+	Thumbs                   Thumbs
+	Query                    template.URL // query of the job's page, with "?", or ""
+}
+
+// Thumbs are the pictures of a job in its row.
+type Thumbs struct {
+	Assets []string
+	More   int // number of further outputs
+}
+
+// FailureGroup contains the failures of one cause.
+type FailureGroup struct {
+	Count              int64
+	Code, Class, Cause string
+	Last               job.PublicID
+	LastAt             time.Time
+	Query, JobQuery    template.URL // queries of the list of these jobs, and of the page of the last one
+}
 
 // listEvery is how often an open list is rebuilt without messages about its account: the index lags behind the log.
 const listEvery = 5 * time.Second
@@ -132,7 +181,7 @@ func (s *Surface) list(c *gin.Context, v page.Visitor) (console.Page, error) {
 	if s.Index == nil && !f.empty() {
 		return nil, fault.New(fault.NotFound, fault.CodeNotFound, "Jobs can only be filtered by their state: this service has no search index.")
 	}
-	shown := &console.ListPage{Frame: console.Frame{Title: "Jobs", Live: true, Every: listEvery}, CanChange: v.Allows(account.ScopeWrite) && !v.All()}
+	shown := &ListPage{Frame: console.Frame{Title: "Jobs", Live: true, Every: listEvery}, CanChange: v.Allows(account.ScopeWrite) && !v.All()}
 	shown.Notice = describeDone(c.Query("done"))
 	s.describe(shown, f, v)
 	if c.Query("group") == "cause" && s.Index != nil {
@@ -156,11 +205,13 @@ func (s *Surface) list(c *gin.Context, v page.Visitor) (console.Page, error) {
 }
 
 // describe fills in the current filter and the links to other lists.
-func (s *Surface) describe(shown *console.ListPage, f filter, v page.Visitor) {
+func (s *Surface) describe(shown *ListPage, f filter, v page.Visitor) {
 	shown.Status = f.values.Get("status")
 	shown.Chips = append(shown.Chips, console.Chip{Text: "all", Query: f.query(v, "status", ""), Current: shown.Status == ""})
 	for _, state := range listStates() {
-		shown.Chips = append(shown.Chips, console.Chip{Text: string(state), Query: f.query(v, "status", string(state)), Current: shown.Status == string(state)})
+		shown.Chips = append(shown.Chips, console.Chip{
+			Text: string(state), Query: f.query(v, "status", string(state)), Current: shown.Status == string(state),
+		})
 	}
 	if s.Index == nil {
 		return
@@ -175,7 +226,7 @@ func (s *Surface) describe(shown *console.ListPage, f filter, v page.Visitor) {
 		"code": "node_execution_error", "meta": "name:value", "since": "24h, 7d or 2026-01-31", "until": "2026-01-31",
 	}
 	for _, name := range filterNames {
-		shown.Fields = append(shown.Fields, console.Field{Name: name, Label: labels[name], Hint: hints[name], Value: f.values.Get(name)})
+		shown.Fields = append(shown.Fields, Field{Name: name, Label: labels[name], Hint: hints[name], Value: f.values.Get(name)})
 		if f.values.Has(name) {
 			shown.Active = append(shown.Active, console.Chip{Text: labels[name] + ": " + f.values.Get(name), Query: f.query(v, name, "")})
 		}
@@ -193,7 +244,7 @@ func (s *Surface) search(ctx context.Context, f filter) ([]job.Job, int64, error
 }
 
 // listed returns the rows of some jobs.
-func (s *Surface) listed(ctx context.Context, found []job.Job, v page.Visitor) ([]console.ListedJob, error) {
+func (s *Surface) listed(ctx context.Context, found []job.Job, v page.Visitor) ([]ListedJob, error) {
 	waiting, err := jobio.Waiting(ctx, s.Waits, found...)
 	if err != nil {
 		return nil, err
@@ -208,10 +259,10 @@ func (s *Surface) listed(ctx context.Context, found []job.Job, v page.Visitor) (
 			return nil, err
 		}
 	}
-	lines := make([]console.ListedJob, len(found))
+	lines := make([]ListedJob, len(found))
 	for i, j := range found {
 		k := known[j.ID]
-		lines[i] = console.ListedJob{
+		lines[i] = ListedJob{
 			Job: j, Took: elapsed(j, time.Now()), Cause: describeWait(waiting[j.ID]), Title: k.Title, Classes: k.Classes, Models: k.Models,
 			Servers: k.Servers, Thumbs: thumbsOf(j), Query: jobQuery(v, j),
 		}
@@ -234,8 +285,8 @@ func jobQuery(v page.Visitor, j job.Job) template.URL {
 const maxThumbs = 3
 
 // thumbsOf returns the ids of the first pictures of a job and the number of its other outputs.
-func thumbsOf(j job.Job) console.Thumbs {
-	var t console.Thumbs
+func thumbsOf(j job.Job) Thumbs {
+	var t Thumbs
 	for _, o := range jobio.Outputs(j) {
 		if len(t.Assets) < maxThumbs && jobio.OutputType(o.File) == "image" {
 			t.Assets = append(t.Assets, o.File.Asset)
@@ -247,16 +298,17 @@ func thumbsOf(j job.Job) console.Thumbs {
 }
 
 // groups fills in the causes of failures.
-func (s *Surface) groups(ctx context.Context, shown *console.ListPage, f filter, v page.Visitor) error {
+func (s *Surface) groups(ctx context.Context, shown *ListPage, f filter, v page.Visitor) error {
 	found, err := s.Index.Failures(ctx, f.Account, f.Since)
 	if err != nil {
 		return err
 	}
 	shown.Grouped = true
 	for _, g := range found {
-		shown.Groups = append(shown.Groups, console.FailureGroup{
+		shown.Groups = append(shown.Groups, FailureGroup{
 			Count: g.Count, Code: g.Code, Class: g.Class, Cause: g.Cause, Last: g.Last, LastAt: g.LastAt,
-			Query: f.query(v, "group", "", "status", string(job.Failed), "cause", g.Cause, "code", g.Code), JobQuery: jobQuery(v, job.Job{Account: g.Account}),
+			Query:    f.query(v, "group", "", "status", string(job.Failed), "cause", g.Cause, "code", g.Code),
+			JobQuery: jobQuery(v, job.Job{Account: g.Account}),
 		})
 	}
 	return nil

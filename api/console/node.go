@@ -15,6 +15,24 @@ import (
 	"github.com/millrace-dev/millrace/internal/web/console"
 )
 
+// NodeDetail contains all data about one node of a job.
+type NodeDetail struct {
+	ID, Title, Class string
+	Spans            []inspect.NodeSpan // its runs
+	Inputs           []NodeInput
+	Outputs          []Output
+	Log              []string
+	Events           []inspect.Event
+	Calls            []call.Call          // calls of partner models
+	Servers          []inspect.ServerSpan // segments with the node that ran on ComfyUI servers
+}
+
+// NodeInput is an input of a node: a value, or the node that it is linked to.
+type NodeInput struct{ Name, Value, From string }
+
+// Charged formats the cost of a call, or "" if it is unknown.
+func (*NodeDetail) Charged(c call.Call) string { return console.Charged(c) }
+
 // Bounds of the details of one node.
 const (
 	maxNodeEvents = 100
@@ -23,7 +41,7 @@ const (
 )
 
 // node returns the details of one node of a job, or nil if id is "".
-func (s *Surface) node(ctx context.Context, id string, g *graph.Graph, shown *console.JobPage, events []inspect.Event) (*console.NodeDetail, error) {
+func (s *Surface) node(ctx context.Context, id string, g *graph.Graph, shown *JobPage, events []inspect.Event) (*NodeDetail, error) {
 	at := -1
 	if g != nil {
 		at = slices.IndexFunc(g.Nodes, func(n *graph.Node) bool { return n.ID == id })
@@ -32,7 +50,7 @@ func (s *Surface) node(ctx context.Context, id string, g *graph.Graph, shown *co
 		return nil, fault.New(fault.NotFound, fault.CodeNotFound, "The graph has no such node.")
 	}
 	n := g.Nodes[at]
-	d := &console.NodeDetail{ID: id, Title: n.Title, Class: n.Class, Inputs: nodeInputs(n)}
+	d := &NodeDetail{ID: id, Title: n.Title, Class: n.Class, Inputs: nodeInputs(n)}
 	for _, span := range shown.Timeline.Nodes {
 		if span.Node == id {
 			d.Spans = append(d.Spans, span)
@@ -96,10 +114,10 @@ func serverSpans(all []inspect.ServerSpan, f facts) []inspect.ServerSpan {
 }
 
 // nodeInputs returns the inputs of a node: values, and the nodes to which it links.
-func nodeInputs(n *graph.Node) []console.NodeInput {
-	var inputs []console.NodeInput
+func nodeInputs(n *graph.Node) []NodeInput {
+	var inputs []NodeInput
 	for _, in := range n.Inputs {
-		shown := console.NodeInput{Name: in.Name}
+		shown := NodeInput{Name: in.Name}
 		if text, ok := formValue(in.Value); ok {
 			shown.Value = cut(text, maxNodeValue)
 		} else if link, ok := in.Value.([]any); ok && len(link) == 2 {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -14,12 +16,21 @@ import (
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/jobio"
 	"github.com/millrace-dev/millrace/api/request"
+	"github.com/millrace-dev/millrace/internal/domain/files"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/engine/uiworkflow"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/web/console"
 )
+
+// RunPage accepts a workflow, and shows its inputs as a form.
+type RunPage struct {
+	console.Frame
+	Prompt string // the given graph, "" = none yet
+	Nodes  []FormNode
+	Loads  bool // the graph loads a picture
+}
 
 // maxWorkflow bounds a file that contains a workflow, in bytes. Pictures are the largest such files.
 const maxWorkflow = 32 << 20
@@ -37,7 +48,7 @@ func (s *Surface) runRoutes() []edge.Route {
 	read.Limit = maxWorkflow
 	return []edge.Route{
 		s.page.Page("/run", page.Write, func(*gin.Context, page.Visitor) (console.Page, error) {
-			return &console.RunPage{Frame: runFrame()}, nil
+			return &RunPage{Frame: runFrame()}, nil
 		}),
 		read,
 		s.page.LargeForm("/run/queue", page.Write, maxWorkflow, s.queue),
@@ -61,7 +72,7 @@ func (s *Surface) readWorkflow(c *gin.Context, v page.Visitor) (console.Page, er
 	if err != nil {
 		return nil, err
 	}
-	return &console.RunPage{Frame: runFrame(), Prompt: string(prompt), Nodes: formNodes(g), Loads: loaderOf(g) != ""}, nil
+	return &RunPage{Frame: runFrame(), Prompt: string(prompt), Nodes: formNodes(g), Loads: loaderOf(g) != ""}, nil
 }
 
 // promptOf returns the graph of a dropped file or a pasted text.
@@ -95,7 +106,8 @@ func (d workflowFile) withoutWorkflow(err error) bool {
 func submittedWorkflow(c *gin.Context) (workflowFile, error) {
 	header, err := c.FormFile("file")
 	if err != nil && !errors.Is(err, http.ErrMissingFile) && !errors.Is(err, http.ErrNotMultipart) {
-		return workflowFile{}, fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "The form cannot be read: a file may have at most %d MiB.", maxWorkflow>>20)
+		return workflowFile{}, fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest,
+			"The form cannot be read: a file may have at most %d MiB.", maxWorkflow>>20)
 	}
 	if err == nil && header.Size > 0 {
 		f, err := header.Open()
@@ -159,4 +171,64 @@ func (s *Surface) queue(c *gin.Context, v page.Visitor) (string, error) {
 		return "", err
 	}
 	return "/jobs/" + string(made.Job.PublicID()), nil
+}
+
+// Pictures stores pictures; media.Surface implements it.
+type Pictures interface {
+	// StorePicture stores a picture as an input of an account, within the bounds of uploads.
+	StorePicture(c *gin.Context, account, filename string, picture []byte) (files.Entry, error)
+}
+
+// loading stores a picture and returns a graph that loads it. It uses the graph of the page if that loads a picture;
+// otherwise it returns a graph that scales the picture, by default to its own size, and saves it.
+func (s *Surface) loading(c *gin.Context, v page.Visitor, given workflowFile) (json.RawMessage, error) {
+	var prompt json.RawMessage
+	loader := ""
+	if c.PostForm("prompt") != "" {
+		var g *graph.Graph
+		var err error
+		if prompt, g, err = filled(c); err != nil {
+			return nil, err
+		}
+		loader = loaderOf(g)
+	}
+	if err := s.Edge.CheckSpace(c, v.Account); err != nil {
+		return nil, err
+	}
+	kept, err := s.Pictures.StorePicture(c, v.Account, given.name, given.data)
+	if err != nil {
+		return nil, err
+	}
+	if loader == "" {
+		return scaling(kept)
+	}
+	name, err := json.Marshal(files.Join(kept.Place))
+	if err != nil {
+		return nil, err
+	}
+	prompt, _, err = job.Assign(prompt, []job.Assignment{{Target: loader + ".image", Value: name}})
+	return prompt, err
+}
+
+// loaderOf returns the id of the first node that loads a picture by a literal name, or "" if there is no such node.
+func loaderOf(g *graph.Graph) string {
+	for _, n := range g.Nodes {
+		for _, in := range n.Inputs {
+			if _, named := in.Value.(string); named && in.Name == "image" && slices.Contains(loaders, n.Class) {
+				return n.ID
+			}
+		}
+	}
+	return ""
+}
+
+// scaling returns a graph that loads a picture, scales it and saves it.
+func scaling(of files.Entry) (json.RawMessage, error) {
+	name, err := json.Marshal(of.Place.Filename)
+	if err != nil {
+		return nil, err
+	}
+	return fmt.Appendf(nil, `{"1":{"class_type":"LoadImage","inputs":{"image":%s}},`+
+		`"2":{"class_type":"ImageScale","inputs":{"image":["1",0],"upscale_method":"lanczos","width":%d,"height":%d,"crop":"disabled"}},`+
+		`"3":{"class_type":"SaveImage","inputs":{"images":["2",0],"filename_prefix":"scaled"}}}`, name, of.Width, of.Height), nil
 }

@@ -14,6 +14,30 @@ import (
 	"github.com/millrace-dev/millrace/internal/web/console"
 )
 
+// ServersPage shows operators the ComfyUI servers, their running segments, and the segments that wait for one.
+type ServersPage struct {
+	console.Frame
+	Servers []console.ShownServer
+	Waiting []ShownWait
+	Counts  []StateCount
+	Add     *console.Act // nil = the visitor may not add servers
+}
+
+// StateCount is the number of servers in a state.
+type StateCount struct {
+	State server.State
+	Count int
+}
+
+// ShownWait is a segment that waits for a server.
+type ShownWait struct {
+	console.JobLink
+	server.Waiting
+}
+
+// Place returns the position in the queue for servers; 1 = next.
+func (w ShownWait) Place() int { return w.Ahead + 1 }
+
 // Servers reads the ComfyUI servers and the segments that wait for one; serverstore.Store implements it.
 type Servers interface {
 	Servers(ctx context.Context) ([]*server.Server, error)
@@ -37,7 +61,7 @@ func (s *Surface) servers(c *gin.Context, v page.Visitor) (console.Page, error) 
 	if err != nil {
 		return nil, err
 	}
-	shown := &console.ServersPage{Frame: console.Frame{Title: "Servers", Live: true, Every: serversEvery}}
+	shown := &ServersPage{Frame: console.Frame{Title: "Servers", Live: true, Every: serversEvery}}
 	links, err := s.jobLinks(c.Request.Context(), all, waiting)
 	if err != nil {
 		return nil, err
@@ -53,17 +77,20 @@ func (s *Surface) servers(c *gin.Context, v page.Visitor) (console.Page, error) 
 	}
 	for _, state := range []server.State{server.Healthy, server.Busy, server.Draining, server.Away, server.Refused} {
 		if counts[state] > 0 {
-			shown.Counts = append(shown.Counts, console.StateCount{State: state, Count: counts[state]})
+			shown.Counts = append(shown.Counts, StateCount{State: state, Count: counts[state]})
 		}
 	}
 	if s.operates(v) {
 		shown.Add = &console.Act{
 			Path: "/servers", Label: "Register a server", Warning: "Every process reads the classes of the server, and jobs are placed on it.",
-			Fields: []console.ActField{{Name: "url", Label: "Address, as in http://10.0.0.7:8188", Required: true}, {Name: "labels", Label: "Labels, separated by spaces"}},
+			Fields: []console.ActField{
+				{Name: "url", Label: "Address, as in http://10.0.0.7:8188", Required: true},
+				{Name: "labels", Label: "Labels, separated by spaces"},
+			},
 		}
 	}
 	for _, w := range waiting {
-		shown.Waiting = append(shown.Waiting, console.ShownWait{JobLink: links[w.Job], Waiting: w})
+		shown.Waiting = append(shown.Waiting, ShownWait{JobLink: links[w.Job], Waiting: w})
 	}
 	return shown, nil
 }

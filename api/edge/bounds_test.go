@@ -10,7 +10,6 @@ import (
 	"github.com/gorilla/websocket"
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/api/cloud"
 	"github.com/millrace-dev/millrace/api/webhooks"
@@ -21,7 +20,7 @@ import (
 // no text that holds one. Texts inside a graph keep it.
 func TestNULIsRefusedOutsideOfGraphs(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{})
+	h := apitest.Start(t, apitest.Options{})
 	for _, body := range []string{
 		`{"prompt":{},"client_id":"a\u0000"}`, `{"prompt":{},"extra_data":{"x":"\u0000"}}`, `{"prompt":{},"extra_data":{"\u0000":1}}`,
 		`{"prompt":{},"extra_data":{"x":{"y":["\\\u0000"]}}}`, `{"prompt":{},"partial_execution_targets":["\u0000"]}`,
@@ -53,7 +52,7 @@ func TestNULIsRefusedOutsideOfGraphs(t *testing.T) {
 // The cost of a body is bounded by its values and by its depth, and not by its bytes alone.
 func TestJSONIsBoundedInMembersAndDepth(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{MaxPrompt: 64 << 20})
+	h := apitest.Start(t, apitest.Options{MaxPrompt: 64 << 20})
 	many := strings.Repeat("[],", 1_000_000) + "[]"
 	deep := strings.Repeat("[", 200) + strings.Repeat("]", 200)
 	for name, c := range map[string]struct{ path, body string }{
@@ -71,7 +70,7 @@ func TestJSONIsBoundedInMembersAndDepth(t *testing.T) {
 		require.Equal(t, http.StatusBadRequest, got.Status, "%s: %.200s", name, got.Body)
 		require.Regexp(t, "more than [0-9]+ members|deeper than 128 levels", got.Body, name)
 	}
-	models := apitest.StartRouter(t, api.Options{}, apitest.Refusing{})
+	models := apitest.StartRouter(t, apitest.Options{}, apitest.Refusing{})
 	got := models.Do(t, "POST", "/v2/models/sim/echo/estimate", `{"prompt":"x","more":[`+many+`]}`)
 	require.Equal(t, http.StatusBadRequest, got.Status, "%.200s", got.Body)
 	require.Equal(t, "invalid_input", got.JSON(t)["error_type"])
@@ -81,7 +80,7 @@ func TestJSONIsBoundedInMembersAndDepth(t *testing.T) {
 // null is no empty object: an interrupt without a body stops everything.
 func TestNullIsNoBody(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartWith(t, api.Options{}, func(d *api.Deps) { // what is asked of these ends in a panic
+	h := apitest.StartWith(t, apitest.Options{}, func(d *apitest.Deps) { // what is asked of these ends in a panic
 		d.History = struct{ cloud.History }{}
 		d.Webhooks = &webhooks.Deps{Endpoints: struct{ webhooks.Commands }{}, Deliveries: struct{ webhooks.DeliveryReader }{}}
 	})
@@ -100,7 +99,7 @@ func TestNullIsNoBody(t *testing.T) {
 // Whoever has no key reads which contract is followed, and nothing of the machine.
 func TestSystemStatsWithoutAKey(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{Mode: account.ModeToken, Version: "1.2.3"})
+	h := apitest.Start(t, apitest.Options{Mode: account.ModeToken, Version: "1.2.3"})
 	system := func(headers ...string) map[string]any {
 		got := h.Do(t, "GET", "/api/system_stats", "", headers...)
 		require.Equal(t, http.StatusOK, got.Status)
@@ -113,15 +112,17 @@ func TestSystemStatsWithoutAKey(t *testing.T) {
 	require.Zero(t, unknown["ram_total"])
 	require.NotContains(t, unknown["cloud_version"], "1.2.3")
 	require.Equal(t, unknown, system("X-API-Key", "wrong"))
-	require.Positive(t, apitest.Start(t, api.Options{}).Do(t, "GET", "/system_stats", "").JSON(t)["system"].(map[string]any)["ram_total"], "in mode none, everybody")
+	require.Positive(t, apitest.Start(t, apitest.Options{}).Do(t, "GET", "/system_stats", "").JSON(t)["system"].(map[string]any)["ram_total"],
+		"in mode none, everybody")
 }
 
 // Allow names the methods of a path, wherever a method is refused.
 func TestAllowListsTheMethodsOfThePath(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	for target, want := range map[string]string{
-		"PUT /api/v2/jobs": "POST, GET, HEAD", "GET /api/userdata/a/move/b": "POST", "DELETE /api/userdata/a/move/b": "POST", "POST /api/view": "GET, HEAD",
+		"PUT /api/v2/jobs": "POST, GET, HEAD", "GET /api/userdata/a/move/b": "POST", "DELETE /api/userdata/a/move/b": "POST",
+		"POST /api/view": "GET, HEAD",
 	} {
 		method, path, _ := strings.Cut(target, " ")
 		res := h.Do(t, h.Request(t, method, path, "key-a", nil))
@@ -142,7 +143,7 @@ func TestRefusedSocketsNameTheReason(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := apitest.Start(t, api.Options{})
+			h := apitest.Start(t, apitest.Options{})
 			conn := h.Dial(t, "")
 			require.NoError(t, conn.WriteMessage(websocket.TextMessage, c.message))
 			require.Equal(t, c.code, apitest.CloseOf(t, conn).Code)
@@ -153,7 +154,7 @@ func TestRefusedSocketsNameTheReason(t *testing.T) {
 // Of a name that leads inside, a client learns no more than of one that does not exist.
 func TestPrivateHostNamesAnswerLikeUnknownOnes(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	answer := func(address string) string {
 		got := h.Get(t, "/api/assets/remote-metadata?url="+url.QueryEscape(address), "key-a")
 		require.Equal(t, http.StatusBadRequest, got.Status)

@@ -16,8 +16,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/millrace-dev/millrace/api/limit"
 	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/domain/load"
 )
 
 // Defaults of Options.
@@ -28,18 +28,19 @@ const (
 
 // Options are the tunables of an Edge. The zero value serves mode none.
 type Options struct {
-	Mode           account.Mode   // default none
-	PublicURL      string         // base of absolute links, with an optional path prefix; "" = derived from the request
-	AllowedHosts   []string       // Host names accepted in mode none beside loopback names; "*" = any
-	AllowedOrigins []string       // origins of other web pages that may call the API, such as https://app.example; "*" = all (not in mode none)
+	Mode         account.Mode // default none
+	PublicURL    string       // base of absolute links, with an optional path prefix; "" = derived from the request
+	AllowedHosts []string     // Host names accepted in mode none beside loopback names; "*" = any
+	// origins of other web pages that may call the API, such as https://app.example; "*" = all (not in mode none)
+	AllowedOrigins []string
 	TrustedProxies []netip.Prefix // proxies whose X-Forwarded-* headers are trusted
 	MaxBody        int64          // bytes of ordinary JSON requests, default 1 MiB
 	Recheck        time.Duration  // between two checks of the key of a socket or stream, default 15 seconds
 }
 
-// listings bounds the lists of jobs that are made at once: each folds what its view lacks, and more than a few only take
+// jobLists bounds the lists of jobs that are made at once: each folds what its view lacks, and more than a few only take
 // processors from jobs. A list takes milliseconds.
-var listings = limit.WorkOptions{What: "lists of jobs", Slots: 4, Few: 16, Many: 256, Wait: 100 * time.Millisecond} // a constant
+var jobLists = load.Options{What: "lists of jobs", Slots: 4, Few: 16, Many: 256, Wait: 100 * time.Millisecond} // a constant
 
 func (o *Options) setDefaults() {
 	o.Mode = cmp.Or(o.Mode, account.ModeNone)
@@ -84,7 +85,7 @@ type Edge struct {
 	opts     Options
 	public   *url.URL
 	dialects []Dialect
-	listings *limit.Work
+	JobLists *load.Gate // of the routes that list jobs
 }
 
 // Dialect is a part of the path space with its own credentials and errors, such as the model router.
@@ -102,7 +103,7 @@ type Dialect interface {
 // New returns the shared part of a service.
 func New(deps Deps, opts Options) (*Edge, error) {
 	opts.setDefaults()
-	e := &Edge{Deps: deps, opts: opts, listings: limit.NewWork(listings)}
+	e := &Edge{Deps: deps, opts: opts, JobLists: load.New(jobLists)}
 	if opts.PublicURL == "" {
 		return e, nil
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -18,7 +17,7 @@ import (
 
 func TestHealthAndReadiness(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{Mode: account.ModeToken})
+	h := apitest.Start(t, apitest.Options{Mode: account.ModeToken})
 	require.Equal(t, http.StatusOK, h.Do(t, "GET", "/healthz", "").Status)
 	ready := h.Do(t, "GET", "/readyz", "")
 	require.Equal(t, http.StatusOK, ready.Status, "the workflow engine being away does not refuse submissions")
@@ -27,34 +26,84 @@ func TestHealthAndReadiness(t *testing.T) {
 
 func TestEverySurfaceKeepsItsEnvelope(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{Mode: account.ModeKeys, MaxPrompt: 64, MaxBody: 64})
+	h := apitest.Start(t, apitest.Options{Mode: account.ModeKeys, MaxPrompt: 64, MaxBody: 64})
 	long := `{"prompt":{"x":"` + strings.Repeat("y", 100) + `"}}`
 	cases := map[string]struct {
 		method, path, body, key string
 		status                  int
 		want                    string
 	}{
-		"v2 without a key":       {"GET", "/api/v2/jobs/x", "", "", 401, `{"error":{"code":"unauthorized","message":"a credential is required"}}`},
-		"v2 unknown path":        {"GET", "/api/v2/nothing", "", "", 404, `{"error":{"code":"not_found","message":"there is nothing at this path"}}`},
-		"v2 unknown job":         {"GET", "/api/v2/jobs/x", "", "key-a", 404, `{"error":{"code":"not_found","message":"no such job"}}`},
-		"v2 wrong method":        {"PUT", "/api/v2/jobs", "", "", 405, `{"error":{"code":"method_not_allowed","message":"this path does not have the method PUT"}}`},
-		"v2 too large":           {"POST", "/api/v2/jobs", long, "key-a", 413, `{"error":{"code":"invalid_body","message":"the request body is larger than 64 bytes"}}`},
-		"v2 bad JSON":            {"POST", "/api/v2/jobs", "{", "key-a", 400, `{"error":{"code":"invalid_request","message":"the request body is not valid JSON"}}`},
-		"v2 no workflow":         {"POST", "/api/v2/jobs", "{}", "key-a", 422, `{"error":{"code":"invalid_workflow","message":"workflow must be an object: a graph in API format"}}`},
-		"v2 workflow of text":    {"POST", "/api/v2/jobs", `{"workflow":"x"}`, "key-a", 422, `{"error":{"code":"invalid_workflow","message":"workflow must be an object: a graph in API format"}}`},
-		"v2 lapsed":              {"POST", "/api/v2/jobs", `{"workflow":{}}`, "lapse", 403, `{"error":{"code":"subscription_inactive","message":"an active subscription is required to run workflows"}}`},
-		"v2 health":              {"GET", "/api/v2/health", "", "", 200, `{"status":"healthy","upstream":"` + h.URL + `"}`},
-		"v2 scope":               {"POST", "/api/v2/jobs", "{}", "read", 403, `{"error":{"code":"forbidden","message":"this key does not carry the scope \"write\""}}`},
-		"v2 assets, unknown":     {"GET", "/api/v2/assets-of-old", "", "", 404, `{"error":{"code":"not_found","message":"there is nothing at this path"}}`},
+		"v2 without a key": {
+			"GET", "/api/v2/jobs/x", "", "", 401,
+			`{"error":{"code":"unauthorized","message":"a credential is required"}}`,
+		},
+		"v2 unknown path": {
+			"GET", "/api/v2/nothing", "", "", 404,
+			`{"error":{"code":"not_found","message":"there is nothing at this path"}}`,
+		},
+		"v2 unknown job": {"GET", "/api/v2/jobs/x", "", "key-a", 404, `{"error":{"code":"not_found","message":"no such job"}}`},
+		"v2 wrong method": {
+			"PUT", "/api/v2/jobs", "", "", 405,
+			`{"error":{"code":"method_not_allowed","message":"this path does not have the method PUT"}}`,
+		},
+		"v2 too large": {
+			"POST", "/api/v2/jobs", long, "key-a", 413,
+			`{"error":{"code":"invalid_body","message":"the request body is larger than 64 bytes"}}`,
+		},
+		"v2 bad JSON": {
+			"POST", "/api/v2/jobs", "{", "key-a", 400,
+			`{"error":{"code":"invalid_request","message":"the request body is not valid JSON"}}`,
+		},
+		"v2 no workflow": {
+			"POST", "/api/v2/jobs", "{}", "key-a", 422,
+			`{"error":{"code":"invalid_workflow","message":"workflow must be an object: a graph in API format"}}`,
+		},
+		"v2 workflow of text": {
+			"POST", "/api/v2/jobs", `{"workflow":"x"}`, "key-a", 422,
+			`{"error":{"code":"invalid_workflow","message":"workflow must be an object: a graph in API format"}}`,
+		},
+		"v2 lapsed": {
+			"POST", "/api/v2/jobs", `{"workflow":{}}`, "lapse", 403,
+			`{"error":{"code":"subscription_inactive","message":"an active subscription is required to run workflows"}}`,
+		},
+		"v2 health": {"GET", "/api/v2/health", "", "", 200, `{"status":"healthy","upstream":"` + h.URL + `"}`},
+		"v2 scope": {
+			"POST", "/api/v2/jobs", "{}", "read", 403,
+			`{"error":{"code":"forbidden","message":"this key does not carry the scope \"write\""}}`,
+		},
+		"v2 assets, unknown": {
+			"GET", "/api/v2/assets-of-old", "", "", 404,
+			`{"error":{"code":"not_found","message":"there is nothing at this path"}}`,
+		},
 		"cloud with a wrong key": {"GET", "/api/queue", "", "wrong", 401, `{"code":"unauthorized","message":"the credential is not valid"}`},
 		"cloud unknown job":      {"GET", "/job/x/status", "", "key-a", 404, `{"code":"job_not_found","message":"no such job"}`},
 		"cloud unknown path":     {"GET", "/api/nothing", "", "", 404, `{"code":"not_found","message":"there is nothing at this path"}`},
-		"prompt bad JSON":        {"POST", "/api/prompt", "{", "key-a", 400, `{"error":{"type":"invalid_json","message":"the request body is not valid JSON","details":"","extra_info":{}},"node_errors":{}}`},
-		"prompt without a key":   {"POST", "/prompt", "{}", "", 401, `{"error":{"type":"unauthorized","message":"a credential is required","details":"","extra_info":{}},"node_errors":{}}`},
-		"prompt too large":       {"POST", "/prompt", long, "key-a", 413, `{"error":{"type":"body_too_large","message":"the request body is larger than 64 bytes","details":"","extra_info":{}},"node_errors":{}}`},
-		"prompt lapsed":          {"POST", "/prompt", `{"prompt":{}}`, "lapse", 429, `{"error":{"type":"subscription_inactive","message":"an active subscription is required to run workflows","details":"","extra_info":{}},"node_errors":{}}`},
-		"prompt wrong type":      {"POST", "/prompt", `{"prompt":{},"client_id":[3]}`, "key-a", 400, `{"error":{"type":"invalid_request","message":"client_id cannot be a JSON array","details":"","extra_info":{}},"node_errors":{}}`},
-		"socket without upgrade": {"GET", "/ws", "", "key-a", 400, `{"code":"invalid_request","message":"this path is a WebSocket: send an upgrade request"}`},
+		"prompt bad JSON": {
+			"POST", "/api/prompt", "{", "key-a", 400,
+			`{"error":{"type":"invalid_json","message":"the request body is not valid JSON","details":"","extra_info":{}},"node_errors":{}}`,
+		},
+		"prompt without a key": {
+			"POST", "/prompt", "{}", "", 401,
+			`{"error":{"type":"unauthorized","message":"a credential is required","details":"","extra_info":{}},"node_errors":{}}`,
+		},
+		"prompt too large": {
+			"POST", "/prompt", long, "key-a", 413,
+			`{"error":{"type":"body_too_large","message":"the request body is larger than 64 bytes","details":"","extra_info":{}},` +
+				`"node_errors":{}}`,
+		},
+		"prompt lapsed": {
+			"POST", "/prompt", `{"prompt":{}}`, "lapse", 429,
+			`{"error":{"type":"subscription_inactive","message":"an active subscription is required to run workflows","details":"",` +
+				`"extra_info":{}},"node_errors":{}}`,
+		},
+		"prompt wrong type": {
+			"POST", "/prompt", `{"prompt":{},"client_id":[3]}`, "key-a", 400,
+			`{"error":{"type":"invalid_request","message":"client_id cannot be a JSON array","details":"","extra_info":{}},"node_errors":{}}`,
+		},
+		"socket without upgrade": {
+			"GET", "/ws", "", "key-a", 400,
+			`{"code":"invalid_request","message":"this path is a WebSocket: send an upgrade request"}`,
+		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -70,7 +119,7 @@ func TestEverySurfaceKeepsItsEnvelope(t *testing.T) {
 
 func TestInternalErrorsShowNoCause(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{})
+	h := apitest.Start(t, apitest.Options{})
 	h.Jobs.Refuse = fault.Wrap(http.ErrBodyNotAllowed, fault.Internal, "", "table jobs is missing")
 	for path, body := range map[string]string{"/api/prompt": `{"prompt":{}}`, "/api/v2/jobs": `{"workflow":{}}`} {
 		got := h.Do(t, "POST", path, body)
@@ -83,7 +132,7 @@ func TestInternalErrorsShowNoCause(t *testing.T) {
 
 func TestCredentialsAreReadWhereTheContractsPutThem(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{Mode: account.ModeToken})
+	h := apitest.Start(t, apitest.Options{Mode: account.ModeToken})
 	cases := map[string]struct {
 		headers []string
 		status  int
@@ -106,7 +155,7 @@ func TestCredentialsAreReadWhereTheContractsPutThem(t *testing.T) {
 
 func TestModeNoneAnswersItsOwnOriginOnly(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{AllowedHosts: []string{"box.lan"}, AllowedOrigins: []string{"http://ui.lan"}})
+	h := apitest.Start(t, apitest.Options{AllowedHosts: []string{"box.lan"}, AllowedOrigins: []string{"http://ui.lan"}})
 	own := h.URL
 	cases := map[string]struct {
 		headers []string
@@ -137,12 +186,15 @@ func TestAbsoluteLinksUseThePublicURL(t *testing.T) {
 	t.Parallel()
 	forwarded := []string{"X-Forwarded-Proto", "https", "X-Forwarded-Host", "evil.example, pub.example", "X-Forwarded-Prefix", "/evil, /m"}
 	cases := map[string]struct {
-		opts api.Options
+		opts apitest.Options
 		want string
 	}{
-		"request":       {api.Options{Mode: account.ModeToken}, ""},
-		"public URL":    {api.Options{Mode: account.ModeToken, PublicURL: "https://x.example/pre/"}, "https://x.example/pre"},
-		"trusted proxy": {api.Options{Mode: account.ModeToken, TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}, "https://pub.example/m"},
+		"request":    {apitest.Options{Mode: account.ModeToken}, ""},
+		"public URL": {apitest.Options{Mode: account.ModeToken, PublicURL: "https://x.example/pre/"}, "https://x.example/pre"},
+		"trusted proxy": {
+			apitest.Options{Mode: account.ModeToken, TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},
+			"https://pub.example/m",
+		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -153,7 +205,8 @@ func TestAbsoluteLinksUseThePublicURL(t *testing.T) {
 			got := h.Do(t, "POST", "/api/v2/jobs", `{"workflow":{}}`, append(forwarded, "X-API-Key", "s3cret")...).JSON(t)
 			id, _ := got["id"].(string)
 			require.Equal(t, map[string]any{
-				"self": want + "/api/v2/jobs/" + id, "events": want + "/api/v2/jobs/" + id + "/events", "cancel": want + "/api/v2/jobs/" + id + "/cancel",
+				"self": want + "/api/v2/jobs/" + id, "events": want + "/api/v2/jobs/" + id + "/events",
+				"cancel": want + "/api/v2/jobs/" + id + "/cancel",
 			}, got["urls"])
 		})
 	}
@@ -161,7 +214,7 @@ func TestAbsoluteLinksUseThePublicURL(t *testing.T) {
 
 func TestThePublicPrefixIsServedToo(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{PublicURL: "http://x.example/pre"})
+	h := apitest.Start(t, apitest.Options{PublicURL: "http://x.example/pre"})
 	require.Equal(t, 200, h.Do(t, "GET", "/pre/api/queue", "").Status)
 	require.Equal(t, 200, h.Do(t, "GET", "/api/queue", "").Status)
 	require.Equal(t, 404, h.Do(t, "GET", "/prefix/api/queue", "").Status)
@@ -170,14 +223,14 @@ func TestThePublicPrefixIsServedToo(t *testing.T) {
 func TestABadPublicURLIsRefusedAtStart(t *testing.T) {
 	t.Parallel()
 	for _, u := range []string{"x.example", "ftp://x", "http://x?y=1", "http://x#f"} {
-		_, err := api.New(api.Deps{}, api.Options{PublicURL: u})
+		_, err := apitest.New(apitest.Deps{}, apitest.Options{PublicURL: u})
 		require.Error(t, err, u)
 	}
 }
 
 func TestTokensDoNotReachTheLog(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{Mode: account.ModeToken})
+	h := apitest.Start(t, apitest.Options{Mode: account.ModeToken})
 	h.Do(t, "GET", "/ws?token=s3cret&clientId=c", "")
 	h.Do(t, "GET", "/api/queue", "", "X-API-Key", "s3cret")
 	h.Do(t, "POST", "/api/prompt", `{"prompt":{},"extra_data":{"api_key_service":"s3cret"}}`, "X-API-Key", "s3cret")
@@ -187,7 +240,7 @@ func TestTokensDoNotReachTheLog(t *testing.T) {
 
 func TestTemporaryRefusalsHaveRetryAfter(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{})
+	h := apitest.Start(t, apitest.Options{})
 	full := fault.New(fault.Exhausted, fault.CodeQueueFull, "the queue is full")
 	h.Jobs.Refuse = full.WithRetryAfter(1500 * time.Millisecond)
 	for path, body := range map[string]string{"/api/prompt": `{"prompt":{}}`, "/api/v2/jobs": `{"workflow":{}}`} {
@@ -200,7 +253,7 @@ func TestTemporaryRefusalsHaveRetryAfter(t *testing.T) {
 
 func TestOutageIs503NotAClientError(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{})
+	h := apitest.Start(t, apitest.Options{})
 	h.Jobs.Refuse = fault.Wrap(http.ErrServerClosed, fault.Unavailable, "", "dial tcp 10.1.2.3:5432")
 	for path, body := range map[string]string{"/api/prompt": `{"prompt":{}}`, "/api/v2/jobs": `{"workflow":{}}`} {
 		require.Equal(t, http.StatusServiceUnavailable, h.Do(t, "POST", path, body).Status)

@@ -7,7 +7,6 @@ import (
 	"github.com/gorilla/websocket"
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 )
@@ -17,18 +16,18 @@ import (
 func TestPagesOfConfiguredOriginsMayCall(t *testing.T) {
 	t.Parallel()
 	const named = "https://app.example"
-	keyed := api.Options{Mode: account.ModeToken, AllowedOrigins: []string{named}}
-	everybody := api.Options{Mode: account.ModeToken, AllowedOrigins: []string{"*"}}
+	keyed := apitest.Options{Mode: account.ModeToken, AllowedOrigins: []string{named}}
+	everybody := apitest.Options{Mode: account.ModeToken, AllowedOrigins: []string{"*"}}
 	for name, c := range map[string]struct {
-		opts   api.Options
+		opts   apitest.Options
 		origin string
 		want   string
 	}{
 		"named":         {keyed, named, named},
 		"another":       {keyed, "https://evil.example", ""},
 		"everybody":     {everybody, "https://any.example", "*"},
-		"nobody":        {api.Options{Mode: account.ModeToken}, named, ""},
-		"without a key": {api.Options{AllowedOrigins: []string{named}}, named, named},
+		"nobody":        {apitest.Options{Mode: account.ModeToken}, named, ""},
+		"without a key": {apitest.Options{AllowedOrigins: []string{named}}, named, named},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -54,7 +53,7 @@ func TestPagesOfConfiguredOriginsMayCall(t *testing.T) {
 // A socket of a page elsewhere is opened with a token, as everywhere; without one in its URL nobody is let in.
 func TestSocketsOfOtherOriginsNeedAToken(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{Mode: account.ModeToken, AllowedOrigins: []string{"https://app.example"}})
+	h := apitest.Start(t, apitest.Options{Mode: account.ModeToken, AllowedOrigins: []string{"https://app.example"}})
 	from := http.Header{"Origin": {"https://app.example"}}
 	conn, res, err := websocket.DefaultDialer.DialContext(t.Context(), "ws"+h.URL[len("http"):]+"/ws?token=s3cret", from)
 	require.NoError(t, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/millrace-dev/millrace/api/httperr"
 	"github.com/millrace-dev/millrace/api/request"
 	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/domain/load"
 )
 
 // Access is the access that a route requires.
@@ -32,9 +33,9 @@ type Route struct {
 	Limit  int64 // bytes of the body; 0 = Options.MaxBody, negative = the handler bounds it itself
 	Handle func(*gin.Context) error
 
-	Listing bool // a list of jobs, of which this process answers a bounded number at once
-	Live    bool // the answer is a stream without an end, so HEAD is not served
-	Browser bool // an editor uses the route: a browser's cookie is a credential (see Edge.RequestSecret)
+	Gate    *load.Gate // bounds how many requests are answered at once; nil = nothing does
+	Live    bool       // the answer is a stream without an end, so HEAD is not served
+	Browser bool       // an editor uses the route: a browser's cookie is a credential (see Edge.RequestSecret)
 }
 
 // Cloud returns the routes with and without the /api prefix, as clients of the hosted service and of a self-hosted
@@ -94,10 +95,8 @@ func (e *Edge) wrap(r Route) gin.HandlerFunc {
 		if err == nil && limit > 0 {
 			err = request.Bound(c, limit)
 		}
-		if err == nil && r.Listing {
-			err = e.inTurn(c, r.Handle)
-		} else if err == nil {
-			err = r.Handle(c)
+		if err == nil {
+			err = r.answer(c)
 		}
 		if err != nil {
 			e.fail(c, err)
@@ -105,14 +104,17 @@ func (e *Edge) wrap(r Route) gin.HandlerFunc {
 	}
 }
 
-// inTurn handles a listing when it is its turn.
-func (e *Edge) inTurn(c *gin.Context, handle func(*gin.Context) error) error {
-	end, err := e.listings.Begin(c.Request.Context(), Caller(c).Account)
+// answer handles a request when its gate lets it begin.
+func (r Route) answer(c *gin.Context) error {
+	if r.Gate == nil {
+		return r.Handle(c)
+	}
+	end, err := r.Gate.Begin(c.Request.Context(), Caller(c).Account)
 	if err != nil {
 		return err
 	}
 	defer end()
-	return handle(c)
+	return r.Handle(c)
 }
 
 // CheckSpace refuses a request that stores data while there is no space left, on the disk or for the account. It is

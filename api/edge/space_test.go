@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 )
@@ -15,7 +14,7 @@ import (
 // An upload reads the quota of its account once, whichever route takes it, and what does not fit is refused.
 func TestUploadReadsTheQuotaOfItsAccountOnce(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	h.Quota.Limit.Store(1 << 20)
 	for path, parts := range map[string][]apitest.Part{
 		"/api/v2/assets":    apitest.Upload("some bytes"),
@@ -42,7 +41,7 @@ func TestSubmissionWithoutDiskSpaceIsRefused(t *testing.T) {
 	t.Parallel()
 	disk := &apitest.Fillable{}
 	disk.Full.Store(true)
-	h := apitest.StartWith(t, api.Options{Mode: account.ModeKeys}, func(d *api.Deps) { d.Space = disk })
+	h := apitest.StartWith(t, apitest.Options{Mode: account.ModeKeys}, func(d *apitest.Deps) { d.Space = disk })
 	for path, body := range map[string]string{"/api/prompt": `{"prompt":{}}`, "/prompt": `{"prompt":{}}`, "/api/v2/jobs": `{"workflow":{}}`} {
 		got := h.Do(t, "POST", path, body, "X-API-Key", "key-a")
 		require.Equal(t, http.StatusServiceUnavailable, got.Status, got.Body)
@@ -58,7 +57,7 @@ func TestSubmissionWithoutDiskSpaceIsRefused(t *testing.T) {
 
 func TestUploadWithoutDiskSpaceIsRefused(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	kept := h.Post(t, "/api/v2/assets", "key-a", apitest.Upload("kept")...).JSON(t)
 	h.Disk.Full.Store(true)
 	for range 2 {

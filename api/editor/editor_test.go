@@ -11,7 +11,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/internal/comfyui"
 	"github.com/millrace-dev/millrace/internal/comfyui/catalogue"
@@ -21,7 +20,7 @@ import (
 
 func TestFilesOfEditors(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	flow := "/userdata/" + url.PathEscape("workflows/a b+c.json")
 	kept := h.Put(t, "key-a", "/api"+flow, `{"x":1}`)
 	require.Equal(t, http.StatusOK, kept.Status)
@@ -50,7 +49,10 @@ func TestFilesOfEditors(t *testing.T) {
 			paths = append(paths, fmt.Sprint(e["type"], " ", e["path"], " ", e["size"]))
 			require.Equal(t, e["type"] == "file", e["modified"] != nil)
 		}
-		require.Equal(t, []any{"directory workflows/deep <nil>", "directory workflows <nil>", "file workflows/a b+c.json 3", "file workflows/deep/er.json 5"}, paths)
+		require.Equal(t, []any{
+			"directory workflows/deep <nil>", "directory workflows <nil>", "file workflows/a b+c.json 3",
+			"file workflows/deep/er.json 5",
+		}, paths)
 		below := h.Get(t, prefix+"/v2/userdata?path=workflows/deep", "key-a")
 		require.Contains(t, below.Body, `"path":"workflows/deep/er.json"`)
 		require.NotContains(t, below.Body, "directory")
@@ -86,7 +88,7 @@ func TestFilesOfEditors(t *testing.T) {
 
 func TestFilesOfEditorsAreTheirAccounts(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	require.Equal(t, http.StatusOK, h.Put(t, "key-a", "/userdata/mine.json", "secret").Status)
 	for _, req := range []*http.Request{
 		h.Request(t, "GET", "/userdata/mine.json", "key-b", nil),
@@ -103,7 +105,7 @@ func TestFilesOfEditorsAreTheirAccounts(t *testing.T) {
 
 func TestPathsOfEditorFilesAreChecked(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	require.Equal(t, http.StatusOK, h.Put(t, "key-a", "/userdata/file", "x").Status)
 	for name, want := range map[string]int{
 		"..%2F..%2Fetc%2Fpasswd": 400, "a%2F..%2Fb": 400, "%2Fabsolute": 400, "a%2F%2Fb": 400, ".": 400,
@@ -135,7 +137,7 @@ func TestEditorsSeeWhatServersHave(t *testing.T) {
 		return []catalogue.Member{{Address: client.Address(), Server: client}}
 	}, catalogue.Options{Web: client.Address()})
 	servers.Refresh(t.Context())
-	h := apitest.StartWith(t, api.Options{Mode: "keys"}, func(d *api.Deps) {
+	h := apitest.StartWith(t, apitest.Options{Mode: "keys"}, func(d *apitest.Deps) {
 		in := &apitest.Inputs{Names: map[string][]string{}}
 		in.Add("a", "models/checkpoints/m.safetensors")
 		d.NodeFiles, d.Servers = in, servers
@@ -149,7 +151,8 @@ func TestEditorsSeeWhatServersHave(t *testing.T) {
 	}
 	require.Equal(t, http.StatusNotFound, h.Do(t, "GET", "/extensions/other/sim.js", "").Status)
 	require.NotContains(t, h.Do(t, "GET", "/system_stats", "").Body, "cuda", "without a key, nothing of the machines")
-	require.Contains(t, h.Do(t, "GET", "/system_stats", "", "Authorization", "Bearer key-a").Body, `{"name":"cuda:0","type":"cuda","index":1,"vram_total":24,"vram_free":12}`)
+	require.Contains(t, h.Do(t, "GET", "/system_stats", "", "Authorization", "Bearer key-a").Body,
+		`{"name":"cuda:0","type":"cuda","index":1,"vram_total":24,"vram_free":12}`)
 }
 
 func TestScriptsOfCustomNodesAreServed(t *testing.T) {
@@ -166,7 +169,7 @@ func TestScriptsOfCustomNodesAreServed(t *testing.T) {
 	}, catalogue.Options{Web: client.Address()})
 	servers.Refresh(t.Context())
 	deps.Servers = servers
-	handler, err := api.New(deps, api.Options{})
+	handler, err := apitest.New(deps, apitest.Options{})
 	require.NoError(t, err)
 	served := httptest.NewServer(handler)
 	t.Cleanup(served.Close)
@@ -180,7 +183,7 @@ func TestScriptsOfCustomNodesAreServed(t *testing.T) {
 
 func TestEditorStartupRoutes(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartWith(t, api.Options{Mode: "keys"}, func(d *api.Deps) {
+	h := apitest.StartWith(t, apitest.Options{Mode: "keys"}, func(d *apitest.Deps) {
 		in := &apitest.Inputs{Names: map[string][]string{}}
 		in.Add("a", "photo.png")
 		in.Add("a", "models/checkpoints/m.safetensors")
@@ -192,13 +195,17 @@ func TestEditorStartupRoutes(t *testing.T) {
 		"/models": `["checkpoints","embeddings"]`, "/models/checkpoints": `["m.safetensors"]`, "/embeddings": `["style"]`,
 		"/internal/folder_paths":         `{"checkpoints":["models/checkpoints"],"embeddings":["models/embeddings"]}`,
 		"/experiment/models/checkpoints": `[{"name":"m.safetensors","pathIndex":0}]`,
-		"/experiment/models":             `[{"name":"checkpoints","folders":["models/checkpoints"]},{"name":"embeddings","folders":["models/embeddings"]}]`,
+		"/experiment/models": `[{"name":"checkpoints","folders":["models/checkpoints"]},{"name":"embeddings",` +
+			`"folders":["models/embeddings"]}]`,
 	} {
 		got := h.Do(t, "GET", "/api"+path, "", "Authorization", "Bearer key-a")
 		require.Equal(t, http.StatusOK, got.Status, path)
 		require.JSONEq(t, want, got.Body, path)
 	}
-	for _, path := range []string{"/models/loras", "/experiment/models/loras", "/experiment/models/preview/checkpoints/0/m.safetensors", "/global_subgraphs/x"} {
+	for _, path := range []string{
+		"/models/loras", "/experiment/models/loras", "/experiment/models/preview/checkpoints/0/m.safetensors",
+		"/global_subgraphs/x",
+	} {
 		require.Equal(t, http.StatusNotFound, h.Do(t, "GET", path, "", "Authorization", "Bearer key-a").Status, path)
 	}
 	for _, key := range []string{"", "key-b", "wrong"} { // public, and what is another's is not shown

@@ -33,14 +33,14 @@ const joinPath = "/extensions/millrace/millrace.js"
 //go:embed files/millrace.js
 var join []byte
 
-// HasWebFile reports whether a path is that of a custom node's web file or of the script that links an editor with
+// Serves reports whether a path is that of a custom node's web file or of the script that links an editor with
 // the console.
-func (s *Surface) HasWebFile(path string) bool {
+func (s *Surface) Serves(path string) bool {
 	return path == joinPath && s.Edge.Cookies != nil || s.Servers != nil && s.Servers.HasWebFile(path)
 }
 
-// WebFile serves a custom node's web file from the server that the operator chose: GET /extensions/{name}/{file}.
-func (s *Surface) WebFile(c *gin.Context) error {
+// Unrouted serves a custom node's web file from the server that the operator chose: GET /extensions/{name}/{file}.
+func (s *Surface) Unrouted(c *gin.Context) error {
 	if c.Request.Method != http.MethodGet && c.Request.Method != http.MethodHead {
 		return fault.New(fault.NotFound, fault.CodeNotFound, "web files are read with GET")
 	}

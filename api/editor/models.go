@@ -27,7 +27,8 @@ func (s *Surface) modelRoutes() []edge.Route {
 		edge.Route{Method: http.MethodGet, Path: "/embeddings", Access: edge.Public, Handle: s.getEmbeddings},
 		edge.Route{Method: http.MethodGet, Path: "/users", Access: edge.Public, Handle: always(userConfig{Storage: "server", Migrated: true})},
 		edge.Route{Method: http.MethodGet, Path: "/i18n", Access: edge.Public, Handle: always(struct{}{})},
-		edge.Route{Method: http.MethodGet, Path: "/node_replacements", Access: edge.Public, Handle: always(struct{}{})}, // no class replaces another one
+		// no class replaces another one
+		edge.Route{Method: http.MethodGet, Path: "/node_replacements", Access: edge.Public, Handle: always(struct{}{})},
 		edge.Route{Method: http.MethodGet, Path: "/internal/files/:folder", Handle: s.getFolderFiles},
 		edge.Route{Method: http.MethodGet, Path: "/internal/folder_paths", Handle: s.getFolderPaths},
 		edge.Route{Method: http.MethodGet, Path: "/extensions", Access: edge.Public, Handle: s.getExtensions},

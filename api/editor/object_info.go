@@ -220,8 +220,10 @@ func (d *definitions) get(offered offeredFiles, here bool) (*rendering, error) {
 }
 
 func (d *definitions) key(offered offeredFiles, here bool) (key [sha256.Size]byte, err error) {
-	generation := d.classes.Generation()                                                                 // read before the classes: a rendering may be newer than its key, but not older
-	raw, err := json.Marshal(map[string]any{"offered": offered, "generation": generation, "here": here}) // maps are rendered in the order of their keys
+	// read before the classes: a rendering may be newer than its key, but not older
+	generation := d.classes.Generation()
+	// maps are rendered in the order of their keys
+	raw, err := json.Marshal(map[string]any{"offered": offered, "generation": generation, "here": here})
 	if err != nil {
 		return key, err
 	}

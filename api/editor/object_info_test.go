@@ -11,7 +11,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/engine/node"
@@ -26,7 +25,8 @@ func startClasses(t *testing.T) (*apitest.Harness, *apitest.Inputs) {
 	)
 	require.NoError(t, err)
 	files := &apitest.Inputs{Names: map[string][]string{}}
-	return apitest.StartWith(t, api.Options{Mode: account.ModeKeys}, func(d *api.Deps) { d.Classes, d.NodeFiles = classes, files }), files
+	return apitest.StartWith(t, apitest.Options{Mode: account.ModeKeys}, func(d *apitest.Deps) { d.Classes, d.NodeFiles = classes, files }),
+		files
 }
 
 func TestObjectInfoOffersTheCallersFiles(t *testing.T) {

@@ -9,13 +9,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/apitest"
 )
 
 func TestSettingsOfEditors(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	require.JSONEq(t, `{}`, h.Get(t, "/api/settings", "key-a").Body, "none before any were kept")
 	require.JSONEq(t, `null`, h.Get(t, "/settings/Comfy.Locale", "key-a").Body)
 
@@ -36,7 +35,7 @@ func TestSettingsOfEditors(t *testing.T) {
 
 func TestInvalidSettings(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	for path, body := range map[string]string{
 		"/settings": `[]`, "/api/settings": `null`, "/settings/a": `{`, "/settings/b": ``,
 		"/settings/" + strings.Repeat("x", 257): `1`,
@@ -58,7 +57,7 @@ func TestInvalidSettings(t *testing.T) {
 // An editor stores a handful of settings at once when it opens.
 func TestConcurrentSettingsChangesAreAllKept(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	const many = 8
 	statuses := make([]int, many)
 	var all sync.WaitGroup
@@ -83,12 +82,13 @@ func TestConcurrentSettingsChangesAreAllKept(t *testing.T) {
 
 func TestEditorSystemRoutes(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	require.JSONEq(t, `{"storage":"server","migrated":true}`, h.Get(t, "/api/users", "").Body)
 	require.JSONEq(t, `{}`, h.Get(t, "/api/i18n", "").Body)
 
 	for i, name := range []string{"b.png", "a.png"} {
-		require.Equal(t, http.StatusOK, h.Post(t, "/upload/image", "key-a", apitest.File("image", name, apitest.Picture(t, 4, 4, uint8(i)))).Status)
+		require.Equal(t, http.StatusOK, h.Post(t, "/upload/image", "key-a",
+			apitest.File("image", name, apitest.Picture(t, 4, 4, uint8(i)))).Status)
 	}
 	require.JSONEq(t, `["a.png","b.png"]`, h.Get(t, "/internal/files/input", "key-a").Body)
 	require.JSONEq(t, `[]`, h.Get(t, "/internal/files/output", "key-a").Body)
@@ -101,7 +101,7 @@ func TestEditorSystemRoutes(t *testing.T) {
 
 func TestAStyleSheetOfAUserIsAppliedButNotShown(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	for _, name := range []string{"user.css", "page.html"} {
 		require.Equal(t, http.StatusOK, h.Put(t, "key-a", "/userdata/"+name, "body{color:red}").Status)
 	}

@@ -87,7 +87,8 @@ func userPath(c *gin.Context) (file, dest userdata.Path, moving bool, err error)
 	_, rest, _ := strings.Cut(c.Request.URL.EscapedPath(), "/userdata/")
 	from, to, moving := strings.Cut(rest, "/move/")
 	if strings.Contains(from+to, "/") {
-		return "", "", false, fault.New(fault.NotFound, fault.CodeNotFound, "there is nothing at this path; escape the slashes in the path of a file")
+		return "", "", false, fault.New(fault.NotFound, fault.CodeNotFound,
+			"there is nothing at this path; escape the slashes in the path of a file")
 	}
 	if file, err = unescaped(from); err == nil && moving {
 		dest, err = unescaped(to)
@@ -173,7 +174,8 @@ func (s *Surface) listUserdataV2(c *gin.Context) error {
 		list = append(list, userEntry{Name: f.Base(), Path: string(f.Path), Type: "file", Size: &f.Size, Modified: &modified})
 	}
 	slices.SortFunc(list, func(a, b userEntry) int { // "directory" sorts before "file"
-		return cmp.Or(strings.Compare(a.Type, b.Type), strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)), strings.Compare(a.Path, b.Path))
+		return cmp.Or(strings.Compare(a.Type, b.Type), strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)),
+			strings.Compare(a.Path, b.Path))
 	})
 	c.PureJSON(http.StatusOK, list)
 	return nil

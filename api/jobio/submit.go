@@ -4,7 +4,6 @@
 package jobio
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"maps"
@@ -123,25 +122,62 @@ func ComfyOrg(extra map[string]json.RawMessage) map[string]string {
 // chosen for a trial, may be an ordinary word.
 const minRedacted = 16
 
+// withheld replaces a secret.
+const withheld = "withheld"
+
 // redactSecrets replaces the caller's secrets in the recorded values: editors copy their key into the settings of the
 // graph, and the event log is never rewritten.
 func redactSecrets(sub *job.Submission, secrets ...string) {
+	secrets = slices.DeleteFunc(secrets, func(secret string) bool { return len(secret) < minRedacted })
+	if len(secrets) == 0 {
+		return
+	}
+	sub.Prompt = redactJSON(sub.Prompt, secrets)
+	for name, value := range sub.ExtraData {
+		sub.ExtraData[name] = redactJSON(value, secrets)
+	}
+	for name, value := range sub.Metadata {
+		sub.Metadata[name] = redactText(value, secrets)
+	}
+}
+
+func redactText(text string, secrets []string) string {
 	for _, secret := range secrets {
-		quoted, err := json.Marshal(secret)
-		if err != nil || len(secret) < minRedacted {
+		text = strings.ReplaceAll(text, secret, withheld)
+	}
+	return text
+}
+
+// redactJSON replaces secrets in the strings of a document. It compares decoded strings, because every character may be
+// written in several ways.
+func redactJSON(document json.RawMessage, secrets []string) json.RawMessage {
+	var out []byte // the document up to done; nil = unchanged
+	done := 0
+	for at := 0; at < len(document); at++ {
+		if document[at] != '"' {
 			continue
 		}
-		old, instead := quoted[1:len(quoted)-1], []byte("withheld")
-		if bytes.Contains(sub.Prompt, old) {
-			sub.Prompt = bytes.ReplaceAll(sub.Prompt, old, instead)
+		begin := at
+		for at++; at < len(document) && document[at] != '"'; at++ {
+			if document[at] == '\\' {
+				at++
+			}
 		}
-		for name, value := range sub.ExtraData {
-			sub.ExtraData[name] = bytes.ReplaceAll(value, old, instead)
+		end := min(at+1, len(document))
+		var text string
+		if end-begin < minRedacted || json.Unmarshal(document[begin:end], &text) != nil {
+			continue
 		}
-		for name, value := range sub.Metadata {
-			sub.Metadata[name] = strings.ReplaceAll(value, secret, string(instead))
+		if redacted := redactText(text, secrets); redacted != text {
+			quoted, _ := json.Marshal(redacted) // a string always has a form in JSON
+			out = append(append(out, document[done:begin]...), quoted...)
+			done = end
 		}
 	}
+	if out == nil {
+		return document
+	}
+	return append(out, document[done:]...)
 }
 
 // IsNull reports whether a member of a JSON object is absent or null.

@@ -28,7 +28,7 @@ const maxPriority = 1_000_000
 func (s *Surface) jobRoutes() []edge.Route {
 	return edge.V2(
 		edge.Route{Method: http.MethodPost, Path: "/jobs", Access: edge.Store, Limit: s.opts.MaxPrompt, Handle: s.postJob},
-		edge.Route{Method: http.MethodGet, Path: "/jobs", Handle: s.listJobs, Listing: true},
+		edge.Route{Method: http.MethodGet, Path: "/jobs", Handle: s.listJobs, Gate: s.Edge.JobLists},
 		edge.Route{Method: http.MethodGet, Path: "/jobs/:id", Handle: s.getJob},
 		edge.Route{Method: http.MethodGet, Path: "/jobs/:id/workflow", Handle: s.getWorkflow},
 		edge.Route{Method: http.MethodPost, Path: "/jobs/:id/cancel", Access: edge.Write, Handle: s.cancelJob},
@@ -90,7 +90,8 @@ func (r jobRequest) submission() (job.Submission, error) {
 	}
 	credential, rest := jobio.SplitCredential(extra)
 	return job.Submission{
-		Surface: job.SurfaceV2, Prompt: r.Workflow, ExtraData: rest, Credential: credential, ComfyOrg: jobio.ComfyOrg(extra), Number: number, Metadata: labels,
+		Surface: job.SurfaceV2, Prompt: r.Workflow, ExtraData: rest, Credential: credential, ComfyOrg: jobio.ComfyOrg(extra), Number: number,
+		Metadata: labels,
 	}, nil
 }
 

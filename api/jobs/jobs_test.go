@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/job"
@@ -17,7 +16,7 @@ import (
 
 func TestV2JobHasEveryFieldAndNulls(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{JobRetention: 24 * time.Hour})
+	h := apitest.Start(t, apitest.Options{JobRetention: 24 * time.Hour})
 	got := h.Do(t, "POST", "/api/v2/jobs", `{"workflow":{},"metadata":{"team":"x"}}`)
 	require.Equal(t, 201, got.Status)
 	body := got.JSON(t)
@@ -28,25 +27,33 @@ func TestV2JobHasEveryFieldAndNulls(t *testing.T) {
 		"id": id, "status": "queued", "created_at": "2026-01-02T03:04:05.123Z", "started_at": nil, "completed_at": nil,
 		"expires_at": "2026-01-03T03:04:05.123Z", "queue_position": 0.0, "progress": nil, "outputs": []any{}, "error": nil,
 		"urls":    map[string]any{"self": self, "events": self + "/events", "cancel": self + "/cancel"},
-		"metrics": map[string]any{"queue_ms": nil, "execution_ms": nil}, "metadata": map[string]any{"team": "x"}, "outputs_reused": false, "priority": 0.0,
+		"metrics": map[string]any{"queue_ms": nil, "execution_ms": nil}, "metadata": map[string]any{"team": "x"}, "outputs_reused": false,
+		"priority": 0.0,
 	}, body)
 }
 
 func TestV2JobShowsOutputsAndErrors(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{})
+	h := apitest.Start(t, apitest.Options{})
 	started, ended := apitest.Then.Add(1500*time.Millisecond), apitest.Then.Add(4*time.Second)
 	h.Jobs.Put(job.Job{
-		ID: apitest.JobA, Account: account.LocalID, State: job.Failed, Run: 1, SubmittedAt: apitest.Then, AdmittedAt: &apitest.Then, StartedAt: &started, EndedAt: &ended,
+		ID: apitest.JobA, Account: account.LocalID, State: job.Failed, Run: 1, SubmittedAt: apitest.Then, AdmittedAt: &apitest.Then,
+		StartedAt: &started, EndedAt: &ended,
 		Targets: []string{"9", "5"}, NodesTotal: 4, NodesDone: 2,
 		Outputs: []job.NodeOutput{
-			{Node: "5", Files: []job.OutputFile{{Asset: "t", Filename: "p.png", Folder: "temp", ContentType: "image/png"}, {Asset: "x", Filename: "x.txt", Folder: "output", ContentType: "text/plain", Size: 3, Hash: "blake3:00"}}},
+			{Node: "5", Files: []job.OutputFile{
+				{Asset: "t", Filename: "p.png", Folder: "temp", ContentType: "image/png"},
+				{Asset: "x", Filename: "x.txt", Folder: "output", ContentType: "text/plain", Size: 3, Hash: "blake3:00"},
+			}},
 			{Node: "9", Files: []job.OutputFile{{Asset: "l", Filename: "a.latent", Folder: "output", ContentType: "application/octet-stream"}}},
 		},
 		Error: &job.Failure{Code: "node_execution_error", Message: "bad", Node: "7", Class: "Blur", Traceback: []string{"a", "b"}},
 	})
 	body := h.Do(t, "GET", "/api/v2/jobs/"+string(apitest.JobA), "").JSON(t)
-	require.Equal(t, map[string]any{"code": "node_execution_error", "message": "bad", "node_id": "7", "class_type": "Blur", "traceback": "a\nb"}, body["error"])
+	require.Equal(t, map[string]any{
+		"code": "node_execution_error", "message": "bad", "node_id": "7", "class_type": "Blur",
+		"traceback": "a\nb",
+	}, body["error"])
 	require.Equal(t, map[string]any{"queue_ms": 1500.0, "execution_ms": 2500.0}, body["metrics"])
 	var order []string
 	for _, o := range body["outputs"].([]any) {
@@ -63,7 +70,7 @@ func TestV2JobShowsOutputsAndErrors(t *testing.T) {
 // A job whose status is running says since when, also before the first event of its run.
 func TestRunningJobHasStartedAt(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{})
+	h := apitest.Start(t, apitest.Options{})
 	admitted, started := apitest.Then.Add(time.Second), apitest.Then.Add(2*time.Second)
 	at := func(j job.Job) any {
 		j.ID, j.Account, j.SubmittedAt = apitest.JobA, account.LocalID, apitest.Then
@@ -77,7 +84,7 @@ func TestRunningJobHasStartedAt(t *testing.T) {
 
 func TestV2Refusals(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{})
+	h := apitest.Start(t, apitest.Options{})
 	long := strings.Repeat("k", 256)
 	cases := map[string]struct {
 		body   string
@@ -124,7 +131,7 @@ func TestV2Refusals(t *testing.T) {
 
 func TestCancelIsIdempotent(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{})
+	h := apitest.Start(t, apitest.Options{})
 	h.Jobs.Put(job.Job{ID: apitest.JobA, Account: account.LocalID, State: job.Queued, SubmittedAt: apitest.Then})
 	for range 2 {
 		got := h.Do(t, "POST", "/api/v2/jobs/"+string(apitest.JobA)+"/cancel", "")
@@ -135,9 +142,10 @@ func TestCancelIsIdempotent(t *testing.T) {
 
 func TestV2ProgressOfARunningJob(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{})
+	h := apitest.Start(t, apitest.Options{})
 	h.Jobs.Put(job.Job{
-		ID: apitest.JobA, Account: account.LocalID, State: job.Running, Run: 1, SubmittedAt: apitest.Then, AdmittedAt: &apitest.Then, StartedAt: &apitest.Then,
+		ID: apitest.JobA, Account: account.LocalID, State: job.Running, Run: 1, SubmittedAt: apitest.Then, AdmittedAt: &apitest.Then,
+		StartedAt:  &apitest.Then,
 		NodesTotal: 4, NodesDone: 1, Running: map[string]string{"7": "Blur"},
 	})
 	require.Equal(t, map[string]any{
@@ -148,7 +156,7 @@ func TestV2ProgressOfARunningJob(t *testing.T) {
 
 func TestV2NamesTheNodeOfAnUnknownClass(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{})
+	h := apitest.Start(t, apitest.Options{})
 	h.Jobs.Refuse = &graph.PromptError{Type: graph.TypeMissingType, Message: "Node 'X' not found.", ExtraInfo: map[string]any{"node_id": "3"}}
 	require.JSONEq(t, `{"error":{"code":"invalid_workflow","message":"Node 'X' not found.",
 		"details":{"node_errors":{"3":[{"field":"class_type","reason":"Node 'X' not found."}]}}}}`,

@@ -9,7 +9,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/api/assets"
 	"github.com/millrace-dev/millrace/internal/domain/job"
@@ -32,7 +31,7 @@ type keyedJobs struct {
 func startKeyed(t *testing.T) (*apitest.Harness, *keyedJobs) {
 	t.Helper()
 	k := &keyedJobs{made: map[string]job.ID{}, sources: map[job.ID]job.Source{}, answered: map[string]bool{}}
-	h := apitest.StartWith(t, api.Options{}, func(d *api.Deps) {
+	h := apitest.StartWith(t, apitest.Options{}, func(d *apitest.Deps) {
 		k.MemoryJobs, _ = d.Jobs.(*apitest.MemoryJobs)
 		d.Jobs, d.Reader, d.Queue, d.Sources, d.Keys = k, k, k, k, k
 	})
@@ -118,14 +117,18 @@ func TestKeyWithoutStoredAnswerReturnsItsJob(t *testing.T) {
 	t.Parallel()
 	h, k := startKeyed(t)
 	k.loses, k.away = true, true
-	const body = `{"workflow":{"1":{"class_type":"A","inputs":{"text":"a < b"}}},"metadata":{"a":"b"},"priority":3,"extra_data":{"extra_pnginfo":{"x":1}}}`
+	const body = `{"workflow":{"1":{"class_type":"A","inputs":{"text":"a < b"}}},"metadata":{"a":"b"},"priority":3,` +
+		`"extra_data":{"extra_pnginfo":{"x":1}}}`
 	post := func(body string) apitest.Reply { return h.Do(t, "POST", "/api/v2/jobs", body, "Idempotency-Key", "k") }
 	require.Equal(t, http.StatusServiceUnavailable, post(body).Status)
 	k.away = false
 	for _, other := range []string{
-		`{"workflow":{"1":{"class_type":"A","inputs":{"text":"a < c"}}},"metadata":{"a":"b"},"priority":3,"extra_data":{"extra_pnginfo":{"x":1}}}`,
-		`{"workflow":{"1":{"class_type":"A","inputs":{"text":"a < b"}}},"metadata":{"a":"c"},"priority":3,"extra_data":{"extra_pnginfo":{"x":1}}}`,
-		`{"workflow":{"1":{"class_type":"A","inputs":{"text":"a < b"}}},"metadata":{"a":"b"},"priority":4,"extra_data":{"extra_pnginfo":{"x":1}}}`,
+		`{"workflow":{"1":{"class_type":"A","inputs":{"text":"a < c"}}},"metadata":{"a":"b"},"priority":3,` +
+			`"extra_data":{"extra_pnginfo":{"x":1}}}`,
+		`{"workflow":{"1":{"class_type":"A","inputs":{"text":"a < b"}}},"metadata":{"a":"c"},"priority":3,` +
+			`"extra_data":{"extra_pnginfo":{"x":1}}}`,
+		`{"workflow":{"1":{"class_type":"A","inputs":{"text":"a < b"}}},"metadata":{"a":"b"},"priority":4,` +
+			`"extra_data":{"extra_pnginfo":{"x":1}}}`,
 		`{"workflow":{"1":{"class_type":"A","inputs":{"text":"a < b"}}},"metadata":{"a":"b"},"priority":3}`,
 	} {
 		require.Equal(t, http.StatusUnprocessableEntity, post(other).Status, "another request: %s", other)

@@ -93,7 +93,8 @@ func metadataFilters(query map[string][]string) (map[string]string, error) {
 		}
 		key := filteredLabel(name)
 		if _, twice := filters[key]; key == "" || twice || len(values) != 1 {
-			return nil, fault.New(fault.Invalid, fault.CodeInvalidMetadataFilter, "give each metadata filter once, as metadata[<label>]=<value> or metadata.<label>=<value>")
+			return nil, fault.New(fault.Invalid, fault.CodeInvalidMetadataFilter,
+				"give each metadata filter once, as metadata[<label>]=<value> or metadata.<label>=<value>")
 		}
 		filters[key] = values[0]
 	}

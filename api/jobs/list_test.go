@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/job"
@@ -14,7 +13,7 @@ import (
 
 func TestV2ListPages(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{})
+	h := apitest.Start(t, apitest.Options{})
 	var want []string
 	for i := range 5 {
 		id := job.ID(fmt.Sprintf("%d0000000-2222-4333-8444-555555555555", i))
@@ -41,16 +40,19 @@ func TestV2ListPages(t *testing.T) {
 
 func TestListRefusals(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{})
+	h := apitest.Start(t, apitest.Options{})
 	for path, code := range map[string]string{
 		"/api/v2/jobs?limit=0": "invalid_request", "/api/v2/jobs?limit=x": "invalid_request", "/api/v2/jobs?cursor=bogus": "invalid_cursor",
 		"/api/v2/jobs?cursor=": "invalid_cursor", "/api/v2/jobs?status=done": "invalid_request",
-		"/api/v2/jobs?metadata.a=1&metadata.b=1&metadata.c=1&metadata.d=1": "invalid_metadata_filter", "/api/v2/jobs?metadata.=1": "invalid_metadata_filter",
-		"/api/v2/jobs?metadata=a": "invalid_metadata_filter", "/api/v2/jobs?metadata[]=1": "invalid_metadata_filter", "/api/v2/jobs?metadata[a=1": "invalid_metadata_filter",
+		"/api/v2/jobs?metadata.a=1&metadata.b=1&metadata.c=1&metadata.d=1": "invalid_metadata_filter",
+		"/api/v2/jobs?metadata.=1": "invalid_metadata_filter",
+		"/api/v2/jobs?metadata=a":  "invalid_metadata_filter", "/api/v2/jobs?metadata[]=1": "invalid_metadata_filter",
+		"/api/v2/jobs?metadata[a=1":               "invalid_metadata_filter",
 		"/api/v2/jobs?metadata[a]=1&metadata.a=1": "invalid_metadata_filter", "/api/v2/jobs?metadata_a=1": "invalid_metadata_filter",
 		"/api/v2/jobs?metadata[a]=1&metadata[a]=2": "invalid_metadata_filter",
-		"/api/jobs?limit=0":                        "invalid_request", "/jobs?limit=-1": "invalid_request", "/jobs?status=running": "invalid_request",
-		"/jobs?sort_by=x": "invalid_request", "/jobs?sort_order=x": "invalid_request", "/jobs?output_type=x": "invalid_request",
+		"/api/jobs?limit=0":                        "invalid_request", "/jobs?limit=-1": "invalid_request",
+		"/jobs?status=running": "invalid_request",
+		"/jobs?sort_by=x":      "invalid_request", "/jobs?sort_order=x": "invalid_request", "/jobs?output_type=x": "invalid_request",
 		"/jobs?offset=100001": "invalid_request", "/history?max_items=x": "invalid_request",
 	} {
 		got := h.Do(t, "GET", path, "")
@@ -61,18 +63,19 @@ func TestListRefusals(t *testing.T) {
 
 func TestBatchCancel(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{})
+	h := apitest.Start(t, apitest.Options{})
 	h.Jobs.Put(job.Job{ID: apitest.JobA, Account: account.LocalID, State: job.Running})
 	require.JSONEq(t, `{"cancelled":false}`, h.Do(t, "POST", "/jobs/"+string(apitest.JobB)+"/cancel", "").Body)
 	require.JSONEq(t, `{"error":"job_ids must be UUIDs","invalid_ids":["x"]}`, h.Do(t, "POST", "/api/jobs/cancel", `{"job_ids":["x"]}`).Body)
 	require.Equal(t, 400, h.Do(t, "POST", "/api/jobs/cancel", `{}`).Status)
-	require.JSONEq(t, `{"cancelled":true}`, h.Do(t, "POST", "/api/jobs/cancel", fmt.Sprintf(`{"job_ids":[%q,%q]}`, apitest.JobA, apitest.JobB)).Body)
+	require.JSONEq(t, `{"cancelled":true}`, h.Do(t, "POST", "/api/jobs/cancel",
+		fmt.Sprintf(`{"job_ids":[%q,%q]}`, apitest.JobA, apitest.JobB)).Body)
 	require.JSONEq(t, `{"cancelled":false}`, h.Do(t, "POST", "/api/jobs/"+string(apitest.JobA)+"/cancel", "").Body)
 }
 
 func TestV2ListShowsQueuePositions(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{})
+	h := apitest.Start(t, apitest.Options{})
 	for i, id := range []job.ID{apitest.JobB, apitest.JobA} { // jobB runs first
 		h.Jobs.Put(job.Job{ID: id, Account: account.LocalID, State: job.Queued, Number: float64(i), SubmittedAt: apitest.Then})
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/projections/jobs"
@@ -46,7 +45,7 @@ func TestExcessRequestsAreRefusedByKind(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			stuck := &stuckJobs{submissions: make(chan struct{}), lists: make(chan struct{})}
-			h := apitest.StartWith(t, api.Options{}, func(d *api.Deps) {
+			h := apitest.StartWith(t, apitest.Options{}, func(d *apitest.Deps) {
 				stuck.MemoryJobs, _ = d.Jobs.(*apitest.MemoryJobs)
 				d.Jobs, d.Reader = stuck, stuck
 			})

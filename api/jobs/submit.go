@@ -95,7 +95,8 @@ func canonical(src job.Source) ([]byte, error) {
 func (s *Surface) writeCreated(c *gin.Context, sub job.Submission, made job.Job) error {
 	body, err := s.renderJob(c, made)
 	if err != nil {
-		s.Edge.Logger.Warn("job answered without its queue position and progress", "request_id", edge.RequestID(c), "job_id", made.ID, "error", err)
+		s.Edge.Logger.Warn("job answered without its queue position and progress", "request_id", edge.RequestID(c), "job_id", made.ID, "error",
+			err)
 	}
 	var raw bytes.Buffer
 	e := json.NewEncoder(&raw)
@@ -127,6 +128,7 @@ func (s *Surface) markAnswered(c *gin.Context, sub job.Submission, id job.ID) {
 		err = s.Keys.Answered(ctx, sub.Account, operation, sub.IdempotencyKey, made)
 	}
 	if err != nil {
-		s.Edge.Logger.Warn("idempotency key not marked as answered; a repeated request gets the same answer once more", "request_id", edge.RequestID(c), "job_id", id, "error", err)
+		s.Edge.Logger.Warn("idempotency key not marked as answered; a repeated request gets the same answer once more", "request_id",
+			edge.RequestID(c), "job_id", id, "error", err)
 	}
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/api/jobs"
 	"github.com/millrace-dev/millrace/internal/domain/account"
@@ -18,7 +17,7 @@ import (
 func TestGetJobWaitsForItsEnd(t *testing.T) {
 	t.Parallel()
 	ends := jobs.NewEnds()
-	h := apitest.StartWith(t, api.Options{}, func(d *api.Deps) { d.Ends = ends })
+	h := apitest.StartWith(t, apitest.Options{}, func(d *apitest.Deps) { d.Ends = ends })
 	running := job.Job{ID: job.NewID(), Account: account.LocalID, State: job.Running, Surface: job.SurfaceV2, SubmittedAt: apitest.Then}
 	h.Jobs.Put(running)
 	get := func(prefer string) apitest.Reply {
@@ -65,7 +64,7 @@ func TestGetJobWaitsForItsEnd(t *testing.T) {
 func TestRequestsThatWaitForAJobAreBounded(t *testing.T) {
 	t.Parallel()
 	ends := jobs.NewEnds()
-	h := apitest.StartWith(t, api.Options{MaxStreams: 1}, func(d *api.Deps) { d.Ends = ends })
+	h := apitest.StartWith(t, apitest.Options{MaxStreams: 1}, func(d *apitest.Deps) { d.Ends = ends })
 	running := job.Job{ID: job.NewID(), Account: account.LocalID, State: job.Running, Surface: job.SurfaceV2, SubmittedAt: apitest.Then}
 	h.Jobs.Put(running)
 	get := func(prefer string) apitest.Reply {

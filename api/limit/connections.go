@@ -1,6 +1,6 @@
-// Package limit bounds the resources of one process that accounts use at the same time: connections, slots for heavy
-// work, and the memory of request bodies. It promises that no account keeps the others out. The stores enforce limits
-// across processes, such as the number of running jobs.
+// Package limit bounds the resources of one process that accounts use at the same time: connections and the memory of
+// request bodies. It promises that no account keeps the others out. Package load bounds their work, and the stores
+// enforce limits across processes, such as the number of running jobs.
 package limit
 
 import (

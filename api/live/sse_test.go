@@ -10,7 +10,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/job"
@@ -53,13 +52,17 @@ func listen(t *testing.T, h *apitest.Harness) func() sseEvent {
 
 func running(version int64) job.Job {
 	return job.Job{
-		ID: apitest.JobA, Account: account.LocalID, State: job.Running, Version: version, Run: 1, SubmittedAt: apitest.Then, AdmittedAt: &apitest.Then, StartedAt: &apitest.Then,
+		ID: apitest.JobA, Account: account.LocalID, State: job.Running, Version: version, Run: 1, SubmittedAt: apitest.Then,
+		AdmittedAt: &apitest.Then, StartedAt: &apitest.Then,
 		NodesTotal: 4, NodesDone: 1, Running: map[string]string{"7": "Blur"}, Targets: []string{"9"},
 	}
 }
 
 func withOutput(j job.Job, asset string) job.Job {
-	j.Outputs = append(j.Outputs, job.NodeOutput{Node: "9", Files: []job.OutputFile{{Asset: asset, Filename: asset + ".png", Folder: "output", ContentType: "image/png"}}})
+	j.Outputs = append(j.Outputs, job.NodeOutput{
+		Node:  "9",
+		Files: []job.OutputFile{{Asset: asset, Filename: asset + ".png", Folder: "output", ContentType: "image/png"}},
+	})
 	return j
 }
 
@@ -75,14 +78,18 @@ func happen(h *apitest.Harness, j job.Job) {
 
 func TestEventStreamBeginsWithTheCurrentState(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{})
+	h := apitest.Start(t, apitest.Options{})
 	j := running(5)
 	h.Jobs.Put(j)
-	h.Live.Snap = stream.Snapshot{Jobs: []stream.Live{{Job: j, Preview: apitest.Preview("7", "image/jpeg", "J"), Progress: stream.ProgressOf(j, "7", map[string]stream.Step{"7": {Value: 1, Max: 2}})}}}
+	h.Live.Snap = stream.Snapshot{Jobs: []stream.Live{{
+		Job: j, Preview: apitest.Preview("7", "image/jpeg", "J"),
+		Progress: stream.ProgressOf(j, "7", map[string]stream.Step{"7": {Value: 1, Max: 2}}),
+	}}}
 	read := listen(t, h)
 	require.Equal(t, sseEvent{"status", map[string]any{"status": "running"}}, read())
 	require.Equal(t, sseEvent{"progress", map[string]any{
-		"value": 0.375, "nodes_done": 1.0, "nodes_total": 4.0, "current_node": "7", "current_node_class": "Blur", "step": 1.0, "steps": 2.0, "message": "Blur 1/2",
+		"value": 0.375, "nodes_done": 1.0, "nodes_total": 4.0, "current_node": "7", "current_node_class": "Blur", "step": 1.0, "steps": 2.0,
+		"message": "Blur 1/2",
 	}}, read())
 	require.Equal(t, sseEvent{"preview", map[string]any{"node_id": "7", "content_type": "image/jpeg", "data_base64": "Sg=="}}, read())
 
@@ -106,7 +113,7 @@ func TestEventStreamBeginsWithTheCurrentState(t *testing.T) {
 
 func TestEventStreamOfAnEndedJob(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{})
+	h := apitest.Start(t, apitest.Options{})
 	h.Jobs.Put(ended(withOutput(running(5), "o1"), job.Canceled))
 	read := listen(t, h)
 	require.Equal(t, "output", read().name)
@@ -116,7 +123,7 @@ func TestEventStreamOfAnEndedJob(t *testing.T) {
 
 func TestEventStreamReportsTheQueuePosition(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{})
+	h := apitest.Start(t, apitest.Options{})
 	waiting := job.Job{ID: apitest.JobA, Account: account.LocalID, State: job.Queued, Version: 1, Number: 2, SubmittedAt: apitest.Then}
 	ahead := job.Job{ID: apitest.JobB, Account: account.LocalID, State: job.Queued, Version: 1, Number: 1, SubmittedAt: apitest.Then}
 	h.Jobs.Put(waiting)
@@ -130,7 +137,7 @@ func TestEventStreamReportsTheQueuePosition(t *testing.T) {
 
 func TestProgressOfAStreamNeverFalls(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{})
+	h := apitest.Start(t, apitest.Options{})
 	j := running(5)
 	j.NodesDone = 3
 	h.Jobs.Put(j)
@@ -148,7 +155,7 @@ func TestProgressOfAStreamNeverFalls(t *testing.T) {
 
 func TestEventStreamsOfAnAccountAreBounded(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{MaxStreams: 1})
+	h := apitest.Start(t, apitest.Options{MaxStreams: 1})
 	h.Jobs.Put(running(5))
 	read := listen(t, h)
 	require.Equal(t, "status", read().name)
@@ -160,7 +167,7 @@ func TestEventStreamsOfAnAccountAreBounded(t *testing.T) {
 
 func TestShutdownEndsEventStreams(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{})
+	h := apitest.Start(t, apitest.Options{})
 	h.Jobs.Put(running(5))
 	read := listen(t, h)
 	require.Equal(t, "status", read().name)
@@ -181,7 +188,7 @@ func TestShutdownEndsEventStreams(t *testing.T) {
 // TestTheEndOfAJobIsDeliveredOnce comes back as a browser does: with the id of the last event that it received.
 func TestTheEndOfAJobIsDeliveredOnce(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{})
+	h := apitest.Start(t, apitest.Options{})
 	h.Jobs.Put(running(5))
 	watch := func(last string) (status int, read *bufio.Scanner) {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.URL+"/api/v2/jobs/"+string(apitest.JobA)+"/events", nil)

@@ -12,7 +12,6 @@ import (
 	"github.com/gorilla/websocket"
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/job"
@@ -21,7 +20,7 @@ import (
 
 func TestSocketBeginsWithStatusAndSession(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{})
+	h := apitest.Start(t, apitest.Options{})
 	h.Live.Snap = stream.Snapshot{Remaining: 3}
 	for _, path := range []string{"/ws", "/api/ws"} {
 		conn, _, err := websocket.DefaultDialer.DialContext(t.Context(), "ws"+strings.TrimPrefix(h.URL, "http")+path+"?clientId=c1", nil)
@@ -39,7 +38,7 @@ func TestSocketBeginsWithStatusAndSession(t *testing.T) {
 
 func TestSocketCredentials(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{Mode: account.ModeToken})
+	h := apitest.Start(t, apitest.Options{Mode: account.ModeToken})
 	for query, status := range map[string]int{"token=wrong": 401, "": 401, "token=s3cret": 101} {
 		conn, res, err := websocket.DefaultDialer.DialContext(t.Context(), h.SocketURL(query), nil)
 		require.Equal(t, status, res.StatusCode)
@@ -51,7 +50,7 @@ func TestSocketCredentials(t *testing.T) {
 
 func TestSocketRefusesForeignOrigins(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{})
+	h := apitest.Start(t, apitest.Options{})
 	_, res, err := websocket.DefaultDialer.DialContext(t.Context(), h.SocketURL(""), http.Header{"Origin": {"https://evil.example"}})
 	require.Error(t, err)
 	require.Equal(t, http.StatusForbidden, res.StatusCode)
@@ -59,7 +58,7 @@ func TestSocketRefusesForeignOrigins(t *testing.T) {
 
 func TestEverySocketOfAnAccountGetsTheSameMessages(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{Mode: account.ModeKeys})
+	h := apitest.Start(t, apitest.Options{Mode: account.ModeKeys})
 	first, second := h.Dial(t, "token=key-a&clientId=1"), h.Dial(t, "token=key-a")
 	other := h.Dial(t, "token=key-b")
 	h.Hub.Publish("a", apitest.Text(`{"n":1}`), apitest.Text(`{"n":2}`))
@@ -73,7 +72,7 @@ func TestEverySocketOfAnAccountGetsTheSameMessages(t *testing.T) {
 
 func TestRoutingByClient(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{RouteByClient: true})
+	h := apitest.Start(t, apitest.Options{RouteByClient: true})
 	mine, other := h.Dial(t, "clientId=mine"), h.Dial(t, "clientId=other")
 	h.Hub.Publish(account.LocalID,
 		&stream.Message{ClientID: "mine", Text: []byte(`"for mine"`)},
@@ -86,7 +85,7 @@ func TestRoutingByClient(t *testing.T) {
 
 func TestReconnectReportsTheExecutingNode(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{})
+	h := apitest.Start(t, apitest.Options{})
 	h.Live.Snap = stream.Snapshot{Remaining: 1, Jobs: []stream.Live{{Job: job.Job{ID: apitest.JobA, ClientID: "c1"}, LastNode: "7"}}}
 	back := h.Dial(t, "clientId=c1")
 	require.JSONEq(t, `{"type":"executing","data":{"node":"7"}}`, apitest.Next(t, back))
@@ -97,7 +96,7 @@ func TestReconnectReportsTheExecutingNode(t *testing.T) {
 
 func TestFeatureFlagsAreNegotiatedByTheFirstMessage(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{})
+	h := apitest.Start(t, apitest.Options{})
 	const node = "nöde"
 	flagged, plain, late := h.Dial(t, ""), h.Dial(t, ""), h.Dial(t, "")
 	flags := []byte(`{"type":"feature_flags","data":{"supports_preview_metadata":true}}`)
@@ -128,7 +127,8 @@ func TestFeatureFlagsAreNegotiatedByTheFirstMessage(t *testing.T) {
 	got := []byte(apitest.Next(t, flagged))
 	require.Equal(t, uint32(4), binary.BigEndian.Uint32(got))
 	size := binary.BigEndian.Uint32(got[4:])
-	require.JSONEq(t, fmt.Sprintf(`{"node_id":%q,"prompt_id":%q,"display_node_id":%[1]q,"parent_node_id":null,"real_node_id":%[1]q,"image_type":"image/png"}`,
+	require.JSONEq(t, fmt.Sprintf(`{"node_id":%q,"prompt_id":%q,"display_node_id":%[1]q,"parent_node_id":null,"real_node_id":%[1]q,`+
+		`"image_type":"image/png"}`,
 		node, apitest.JobA), string(got[8:8+size]))
 	require.Equal(t, "PNG", string(got[8+size:]))
 
@@ -137,13 +137,14 @@ func TestFeatureFlagsAreNegotiatedByTheFirstMessage(t *testing.T) {
 	h.Hub.Publish(account.LocalID, inner)
 	got = []byte(apitest.Next(t, flagged))
 	size = binary.BigEndian.Uint32(got[4:])
-	require.JSONEq(t, fmt.Sprintf(`{"node_id":"2.0.0.1","prompt_id":%q,"display_node_id":"1","parent_node_id":"2","real_node_id":"3","image_type":"image/png"}`,
+	require.JSONEq(t, fmt.Sprintf(`{"node_id":"2.0.0.1","prompt_id":%q,"display_node_id":"1","parent_node_id":"2","real_node_id":"3",`+
+		`"image_type":"image/png"}`,
 		apitest.JobA), string(got[8:8+size]))
 }
 
 func TestBinaryLengthsCountBytes(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{})
+	h := apitest.Start(t, apitest.Options{})
 	conn := h.Dial(t, "")
 	h.Hub.Publish(account.LocalID,
 		&stream.Message{Frame: &stream.Frame{Node: "größe", Kind: stream.FrameText, Data: []byte("ünï")}},
@@ -154,7 +155,7 @@ func TestBinaryLengthsCountBytes(t *testing.T) {
 
 func TestSlowSocketIsClosedWithoutDelayingOthers(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{})
+	h := apitest.Start(t, apitest.Options{})
 	slow, quick := h.Dial(t, ""), h.Dial(t, "")
 	big := strings.Repeat("x", 1<<20)
 	for i := range 64 { // far more than the queue and the buffers of the network hold
@@ -169,7 +170,7 @@ func TestSlowSocketIsClosedWithoutDelayingOthers(t *testing.T) {
 
 func TestShutdownSendsACloseFrame(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{})
+	h := apitest.Start(t, apitest.Options{})
 	conn := h.Dial(t, "")
 	h.Hub.Stop()
 	closed := apitest.CloseOf(t, conn)
@@ -179,7 +180,7 @@ func TestShutdownSendsACloseFrame(t *testing.T) {
 
 func TestSocketsOfAnAccountAreBounded(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{MaxSockets: 1})
+	h := apitest.Start(t, apitest.Options{MaxSockets: 1})
 	h.Dial(t, "")
 	_, res, err := websocket.DefaultDialer.DialContext(t.Context(), h.SocketURL(""), nil)
 	require.Error(t, err)
@@ -189,7 +190,7 @@ func TestSocketsOfAnAccountAreBounded(t *testing.T) {
 
 func TestMalformedFramesEndTheSocketOnly(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{})
+	h := apitest.Start(t, apitest.Options{})
 	conn := h.Dial(t, "")
 	_, err := conn.NetConn().Write([]byte{0xff, 0xff, 0xff, 0xff})
 	require.NoError(t, err)
@@ -199,7 +200,7 @@ func TestMalformedFramesEndTheSocketOnly(t *testing.T) {
 
 func TestALargeClientMessageEndsTheSocket(t *testing.T) {
 	t.Parallel()
-	h := apitest.Start(t, api.Options{})
+	h := apitest.Start(t, apitest.Options{})
 	conn := h.Dial(t, "")
 	require.NoError(t, conn.WriteMessage(websocket.TextMessage, make([]byte, 65<<10)))
 	require.Equal(t, websocket.CloseMessageTooBig, apitest.CloseOf(t, conn).Code)

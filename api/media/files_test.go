@@ -17,7 +17,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/image/webp"
 
-	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/node"
@@ -26,9 +25,10 @@ import (
 
 func TestAnUploadedImageIsViewedThroughASignedLink(t *testing.T) { // W-10, W-11, W-33 to W-35
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	data := apitest.Picture(t, 8, 6, 0)
-	up := h.Post(t, "/api/upload/image", "key-a", apitest.File("image", "photo.png", data), apitest.Field("type", "input"), apitest.Field("overwrite", "false"))
+	up := h.Post(t, "/api/upload/image", "key-a", apitest.File("image", "photo.png", data), apitest.Field("type", "input"),
+		apitest.Field("overwrite", "false"))
 	require.Equal(t, http.StatusOK, up.Status, up.Body)
 	require.Equal(t, "photo.png", up.JSON(t)["name"])
 	require.Equal(t, "", up.JSON(t)["subfolder"])
@@ -60,7 +60,7 @@ func link(t *testing.T, h *apitest.FileHarness, name string) string {
 
 func TestSignedLinksServeRangesAndConditions(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	data := apitest.Picture(t, 64, 64, 1)
 	h.Post(t, "/upload/image", "key-a", apitest.File("image", "photo.png", data))
 	link := link(t, h, "photo.png")
@@ -90,7 +90,7 @@ func TestSignedLinksServeRangesAndConditions(t *testing.T) {
 
 func TestSignedLinksExpireAndCannotBeChanged(t *testing.T) { // W-34, X-42
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	h.Post(t, "/upload/image", "key-a", apitest.File("image", "photo.png", apitest.Picture(t, 8, 8, 1)))
 	link := link(t, h, "photo.png")
 	for _, changed := range []string{
@@ -108,7 +108,7 @@ func TestSignedLinksExpireAndCannotBeChanged(t *testing.T) { // W-34, X-42
 
 func TestADamagedFileIsNeverServed(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	data := apitest.Picture(t, 64, 64, 1)
 	h.Post(t, "/upload/image", "key-a", apitest.File("image", "photo.png", data))
 	link := link(t, h, "photo.png")
@@ -126,7 +126,7 @@ func TestADamagedFileIsNeverServed(t *testing.T) {
 
 func TestActiveContentIsNeverShownInPlace(t *testing.T) { // X-41
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	for name, contentType := range map[string]string{
 		"x.html": "text/html", "x.svg": "image/svg+xml", "x.js": "text/javascript", "x.xhtml": "application/xhtml+xml",
 		"x.xml": "application/xml", "x.bin": "nonsense", "x.css": "text/css; charset=utf-8",
@@ -147,7 +147,7 @@ func TestActiveContentIsNeverShownInPlace(t *testing.T) { // X-41
 
 func TestViewRefusals(t *testing.T) { // W-36
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	h.Post(t, "/upload/image", "key-a", apitest.File("image", "photo.png", apitest.Picture(t, 8, 8, 1)))
 	for target, want := range map[string]int{
 		"/api/view":                                               http.StatusBadRequest,
@@ -168,7 +168,7 @@ func TestViewRefusals(t *testing.T) { // W-36
 
 func TestChannelsAndPreviewsAnswerWithTheImage(t *testing.T) { // W-36
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	h.Post(t, "/upload/image", "key-a", apitest.File("image", "photo.png", apitest.Picture(t, 8, 8, 1)))
 	rgb := h.Get(t, h.View("photo.png", "channel", "rgb"), "key-a")
 	require.Equal(t, http.StatusOK, rgb.Status)
@@ -187,7 +187,7 @@ func TestChannelsAndPreviewsAnswerWithTheImage(t *testing.T) { // W-36
 // Clients upload sounds and videos through the route for images; masks are images.
 func TestSoundsAndVideosAreUploadedByTheirNames(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	for name, want := range map[string]string{"a.WAV": "audio/wav", "b.mp4": "video/mp4", "c.avi": "application/octet-stream"} {
 		res := h.Post(t, "/api/upload/image", "key-a", apitest.File("image", name, "sound"))
 		require.Equal(t, http.StatusOK, res.Status, res.Body)
@@ -196,13 +196,14 @@ func TestSoundsAndVideosAreUploadedByTheirNames(t *testing.T) {
 	}
 	original := h.Post(t, "/api/upload/image", "key-a", apitest.File("image", "o.png", apitest.Picture(t, 8, 8, 1)))
 	require.Equal(t, http.StatusOK, original.Status)
-	res := h.Post(t, "/api/upload/mask", "key-a", apitest.File("image", "mask.mp4", "no picture"), apitest.Field("original_ref", `{"filename":"o.png","subfolder":"","type":"input"}`))
+	res := h.Post(t, "/api/upload/mask", "key-a", apitest.File("image", "mask.mp4", "no picture"),
+		apitest.Field("original_ref", `{"filename":"o.png","subfolder":"","type":"input"}`))
 	require.Equal(t, http.StatusBadRequest, res.Status, res.Body)
 }
 
 func TestUploadRefusals(t *testing.T) { // W-12, W-16
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{MaxImage: 1 << 20})
+	h := apitest.StartFiles(t, apitest.Options{MaxImage: 1 << 20})
 	good := apitest.Picture(t, 8, 8, 1)
 	for name, parts := range map[string][]apitest.Part{
 		"no image":          {apitest.Field("type", "input")},
@@ -232,7 +233,8 @@ func TestUploadRefusals(t *testing.T) { // W-12, W-16
 	})
 	t.Run("not multipart", func(t *testing.T) {
 		t.Parallel()
-		require.Equal(t, http.StatusBadRequest, h.Do(t, h.Request(t, http.MethodPost, "/api/upload/image", "key-a", strings.NewReader("{}"))).Status)
+		require.Equal(t, http.StatusBadRequest, h.Do(t, h.Request(t, http.MethodPost, "/api/upload/image", "key-a",
+			strings.NewReader("{}"))).Status)
 	})
 	t.Cleanup(func() {
 		stored, staged := h.Blobs(t)
@@ -251,9 +253,10 @@ func wide(t *testing.T) string {
 
 func TestUploadNamesThroughTheAPI(t *testing.T) { // W-13
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	name := func(seed uint8, more ...apitest.Part) string {
-		res := h.Post(t, "/api/upload/image", "key-a", append([]apitest.Part{apitest.File("image", "p.png", apitest.Picture(t, 8, 8, seed))}, more...)...)
+		res := h.Post(t, "/api/upload/image", "key-a", append([]apitest.Part{apitest.File("image", "p.png", apitest.Picture(t, 8, 8, seed))},
+			more...)...)
 		require.Equal(t, http.StatusOK, res.Status, res.Body)
 		return res.JSON(t)["name"].(string)
 	}
@@ -266,7 +269,7 @@ func TestUploadNamesThroughTheAPI(t *testing.T) { // W-13
 
 func TestAMaskedImageHasTheOriginalsColourAndTheMasksAlpha(t *testing.T) { // W-14 to W-16
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	original := apitest.Picture(t, 8, 8, 1)
 	h.Post(t, "/api/upload/image", "key-a", apitest.File("image", "photo.png", original))
 	mask := image.NewNRGBA(image.Rect(0, 0, 8, 8))
@@ -292,11 +295,15 @@ func TestAMaskedImageHasTheOriginalsColourAndTheMasksAlpha(t *testing.T) { // W-
 			require.Equal(t, want, got.(*image.NRGBA).NRGBAAt(x, y))
 		}
 	}
-	for _, bad := range []string{"", "{", `{"filename":""}`, `{"filename":"no.png","type":"input"}`, `{"filename":"../photo.png","type":"input"}`, `[1]`} {
+	for _, bad := range []string{
+		"", "{", `{"filename":""}`, `{"filename":"no.png","type":"input"}`,
+		`{"filename":"../photo.png","type":"input"}`, `[1]`,
+	} {
 		res := h.Post(t, "/api/upload/mask", "key-a", apitest.File("image", "mask.png", b.String()), apitest.Field("original_ref", bad))
 		require.Equal(t, http.StatusBadRequest, res.Status, bad)
 	}
-	res = h.Post(t, "/api/upload/mask", "key-a", apitest.File("image", "mask.png", apitest.Picture(t, 4, 4, 0)), apitest.Field("original_ref", ref))
+	res = h.Post(t, "/api/upload/mask", "key-a", apitest.File("image", "mask.png", apitest.Picture(t, 4, 4, 0)),
+		apitest.Field("original_ref", ref))
 	require.Equal(t, "the mask is 4 × 4 pixels large, the original 8 × 8; both must have the same size", res.JSON(t)["message"])
 	require.Equal(t, http.StatusBadRequest, res.Status, "another size")
 }

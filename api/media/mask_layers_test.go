@@ -6,13 +6,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/apitest"
 )
 
 func TestMaskLayers(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartFiles(t, api.Options{})
+	h := apitest.StartFiles(t, apitest.Options{})
 	for i, name := range []string{"clipspace-mask-7.png", "clipspace-painted-masked-7.png", "plain.png"} {
 		stored := h.Post(t, "/upload/image", "key-a", apitest.File("image", name, apitest.Picture(t, 4, 4, uint8(i))))
 		require.Equal(t, http.StatusOK, stored.Status)

@@ -129,7 +129,7 @@ func (s *Surface) commit(c *gin.Context, w blob.Writer, u files.Upload) (files.E
 		return files.Entry{}, err
 	}
 	u.RequestID = edge.RequestID(c)
-	u.Hash, u.Size = stored.Ref, stored.Size
+	u.Hash, u.Fresh, u.Size = stored.Ref, stored.Created, stored.Size
 	return s.Files.Upload(c.Request.Context(), u)
 }
 
@@ -137,12 +137,18 @@ func (s *Surface) commit(c *gin.Context, w blob.Writer, u files.Upload) (files.E
 // accepts sounds and videos by the extension of the name; the node that reads such a file checks its content.
 func (s *Surface) receiveImage(c *gin.Context, media bool) (imageUpload, error) {
 	var up imageUpload
-	fields := map[string]request.Occurrence{"type": request.Once, "subfolder": request.Once, "overwrite": request.Once, "original_ref": request.Once}
-	fr := request.FormReader{File: "image", Limit: s.opts.MaxImage, Idle: s.opts.UploadIdle, Fields: fields, Open: func(map[string][]string) (io.Writer, error) {
-		var err error
-		up.w, err = s.Files.Create(c.Request.Context())
-		return up.w, err
-	}}
+	fields := map[string]request.Occurrence{
+		"type": request.Once, "subfolder": request.Once, "overwrite": request.Once,
+		"original_ref": request.Once,
+	}
+	fr := request.FormReader{
+		File: "image", Limit: s.opts.MaxImage, Idle: s.opts.UploadIdle, Fields: fields,
+		Open: func(map[string][]string) (io.Writer, error) {
+			var err error
+			up.w, err = s.Files.Create(c.Request.Context())
+			return up.w, err
+		},
+	}
 	var err error
 	if up.form, err = fr.Read(c); err != nil {
 		return up, tooLargeIsInvalid(err)

@@ -18,10 +18,10 @@ import (
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/httperr"
 	"github.com/millrace-dev/millrace/api/jobio"
-	"github.com/millrace-dev/millrace/api/limit"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/files"
+	"github.com/millrace-dev/millrace/internal/domain/load"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/preview"
 	"github.com/millrace-dev/millrace/internal/engine/raster"
@@ -53,7 +53,7 @@ type Deps struct {
 
 // Options are the tunables of the surface.
 type Options struct {
-	MaxImage   int64         // bytes of an uploaded image
+	MaxImage   int64         // bytes of an uploaded image, default 50 MiB, the limit of the cloud contract
 	UploadIdle time.Duration // longest pause of a client in the middle of an upload
 }
 
@@ -62,13 +62,16 @@ type Options struct {
 type Surface struct {
 	Deps
 	opts   Options
-	images *limit.Semaphore
+	images *load.Gate
 }
+
+const defaultMaxImage = 50 << 20
 
 // New returns the surface.
 func New(deps Deps, opts Options) *Surface {
+	opts.MaxImage = cmp.Or(opts.MaxImage, defaultMaxImage)
 	cores := max(2, runtime.NumCPU())
-	return &Surface{Deps: deps, opts: opts, images: limit.NewSemaphore(cores, cores)}
+	return &Surface{Deps: deps, opts: opts, images: load.New(load.Options{Slots: cores})}
 }
 
 // maxViewPixels bounds the images that the view and upload routes decode.
@@ -182,7 +185,7 @@ func (s *Surface) showPreview(c *gin.Context, e files.Entry) error {
 
 // claimImage waits for a slot to decode an image.
 func (s *Surface) claimImage(ctx context.Context, account string) (release func(), err error) {
-	return s.images.Acquire(ctx, account)
+	return s.images.Begin(ctx, account)
 }
 
 // invalidImage turns an error of an image into the contract's 400.

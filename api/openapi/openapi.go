@@ -14,6 +14,9 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/millrace-dev/millrace/internal/operate/action"
+	"github.com/millrace-dev/millrace/internal/operate/actions"
 )
 
 // root is the file into which the others are merged.
@@ -36,11 +39,11 @@ func Document(mount string) ([]byte, error) {
 
 // Operators returns the document of the whole service, including the admin API, in JSON.
 func Operators(mount string) ([]byte, error) {
-	return merged(mount, func(string) bool { return true })
+	return merged(mount, func(string) bool { return true }, actions.Specs()...)
 }
 
-// merged merges the wanted files into the root.
-func merged(mount string, wanted func(name string) bool) ([]byte, error) {
+// merged merges the wanted files and the routes of actions into the root.
+func merged(mount string, wanted func(name string) bool, described ...*action.Spec) ([]byte, error) {
 	doc, err := read(files, root)
 	if err != nil {
 		return nil, err
@@ -58,8 +61,25 @@ func merged(mount string, wanted func(name string) bool) ([]byte, error) {
 			return nil, fmt.Errorf("OpenAPI document %s: %w", name, err)
 		}
 	}
+	if err := addActions(section(doc, "paths"), described); err != nil {
+		return nil, err
+	}
 	doc["servers"] = servers(mount, "")
 	return json.Marshal(doc)
+}
+
+// addActions adds the operations of the actions that have a route.
+func addActions(paths object, described []*action.Spec) error {
+	for _, s := range described {
+		if s.Route == "" {
+			continue
+		}
+		method, path, operation := s.Operation()
+		if err := add(section(paths, "/admin"+path), object{method: operation}); err != nil {
+			return fmt.Errorf("route %s: %w", s.Route, err)
+		}
+	}
+	return nil
 }
 
 func read(from fs.FS, name string) (object, error) {
@@ -127,7 +147,10 @@ func addVariants(paths object) error {
 			return err
 		}
 		parameters, _ := variant["parameters"].([]any)
-		variant["parameters"] = append(parameters, object{"name": "variant", "in": "path", "required": true, "schema": object{"type": "string", "maxLength": 64}})
+		variant["parameters"] = append(parameters, object{
+			"name": "variant", "in": "path", "required": true,
+			"schema": object{"type": "string", "maxLength": 64},
+		})
 		for _, operation := range variant {
 			if operation, ok := operation.(object); ok {
 				operation["operationId"] = fmt.Sprint(operation["operationId"], "OfVariant")

@@ -12,17 +12,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/apitest"
-	"github.com/millrace-dev/millrace/internal/model/catalog"
-	"github.com/millrace-dev/millrace/internal/model/router"
+	"github.com/millrace-dev/millrace/internal/partner/catalog"
+	"github.com/millrace-dev/millrace/internal/partner/router"
 )
 
 // BenchmarkCatalogRoutes asks the handler for pages and documents of a catalog of 1,000 models.
 func BenchmarkCatalogRoutes(b *testing.B) {
 	dir := b.TempDir()
 	var file strings.Builder
-	file.WriteString("provider: many\ntitle: Many\nbase: https://many.example\nauth: {kind: none}\ndefaults: {protocol: sync, charges_on_policy_rejection: no, price: {exact: \"0\", as_of: 2026-11-01}}\nmodels:\n")
+	file.WriteString("provider: many\ntitle: Many\nbase: https://many.example\nauth: {kind: none}\ndefaults: {protocol: sync, " +
+		"charges_on_policy_rejection: no, price: {exact: \"0\", as_of: 2026-11-01}}\nmodels:\n")
 	for i := range 1000 {
 		fmt.Fprintf(&file, "  - {model: m%04d, title: M, submit: {url: /m}, input: {type: object, properties: {prompt: {type: string}}}}\n", i)
 	}
@@ -30,11 +30,12 @@ func BenchmarkCatalogRoutes(b *testing.B) {
 	models, err := catalog.Load(catalog.Options{Dirs: []string{dir}})
 	require.NoError(b, err)
 	var handler http.Handler
-	apitest.StartWith(b, api.Options{}, func(d *api.Deps) {
-		d.Router = &api.ModelRouter{
-			Models: &router.Offers{Catalog: models, Lookup: os.LookupEnv}, Calls: apitest.Refusing{}, Cursors: catalog.NewCursors(make([]byte, 32), time.Now),
+	apitest.StartWith(b, apitest.Options{}, func(d *apitest.Deps) {
+		d.Router = &apitest.ModelRouter{
+			Models: &router.Offers{Catalog: models, Lookup: os.LookupEnv}, Calls: apitest.Refusing{},
+			Cursors: catalog.NewCursors(make([]byte, 32), time.Now),
 		}
-		handler, err = api.New(*d, api.Options{})
+		handler, err = apitest.New(*d, apitest.Options{})
 	})
 	require.NoError(b, err)
 	for _, path := range []string{"/v2/models?limit=100", "/v2/models/many/m0500", "/v2/models/many/m0500/openapi.json"} {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/apitest"
 	apirouter "github.com/millrace-dev/millrace/api/router"
 	"github.com/millrace-dev/millrace/internal/domain/account"
@@ -43,7 +42,7 @@ func (h blockingCalls) Run(ctx context.Context, inv call.Invocation) (*call.Resu
 const mebibyte = 1 << 20
 
 // bounded has room for three inputs of a mebibyte while they arrive, and gives an account half of it.
-var bounded = api.Options{Mode: account.ModeKeys, MaxModelBody: mebibyte, ModelBodies: 3*mebibyte + 16}
+var bounded = apitest.Options{Mode: account.ModeKeys, MaxModelBody: mebibyte, ModelBodies: 3*mebibyte + 16}
 
 func input() string { return `{"prompt":"` + strings.Repeat("x", mebibyte-len(`{"prompt":""}`)) + `"}` }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/model/catalog"
+	"github.com/millrace-dev/millrace/internal/partner/catalog"
 )
 
 // Page sizes of the list of models.

@@ -11,13 +11,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/apitest"
 	apirouter "github.com/millrace-dev/millrace/api/router"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/model/catalog"
-	"github.com/millrace-dev/millrace/internal/model/router"
+	"github.com/millrace-dev/millrace/internal/partner/catalog"
+	"github.com/millrace-dev/millrace/internal/partner/router"
 )
 
 // checking checks calls as the service does, and runs none.
@@ -41,7 +40,7 @@ func (c checking) Enqueue(ctx context.Context, inv call.Invocation) (call.Enqueu
 }
 
 // startCatalog serves the models of one more catalog file; environment holds the credentials that are set.
-func startCatalog(t *testing.T, opts api.Options, entries string, environment ...string) *apitest.Harness {
+func startCatalog(t *testing.T, opts apitest.Options, entries string, environment ...string) *apitest.Harness {
 	t.Helper()
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "acme.yaml"), []byte(entries), 0o600))
@@ -55,10 +54,10 @@ func startCatalog(t *testing.T, opts api.Options, entries string, environment ..
 	return startOffers(t, opts, offers)
 }
 
-func startOffers(t *testing.T, opts api.Options, offers router.Offers) *apitest.Harness {
+func startOffers(t *testing.T, opts apitest.Options, offers router.Offers) *apitest.Harness {
 	t.Helper()
-	return apitest.StartWith(t, opts, func(d *api.Deps) {
-		d.Router = &api.ModelRouter{Models: &offers, Calls: checking{offers: offers}, Cursors: catalog.NewCursors(make([]byte, 32), time.Now)}
+	return apitest.StartWith(t, opts, func(d *apitest.Deps) {
+		d.Router = &apitest.ModelRouter{Models: &offers, Calls: checking{offers: offers}, Cursors: catalog.NewCursors(make([]byte, 32), time.Now)}
 	})
 }
 
@@ -92,7 +91,7 @@ models:
 
 func TestEvery422ListsWhatIsWrong(t *testing.T) { // R-42, R-54, R-55
 	t.Parallel()
-	h := startCatalog(t, api.Options{}, waysTo422)
+	h := startCatalog(t, apitest.Options{}, waysTo422)
 	for name, c := range map[string]struct{ query, body, loc, kind string }{
 		"schema":                 {"", `{"prompt":1,"count":1}`, `["body","prompt"]`, "string_type"},
 		"rule of the entry":      {"", `{"mode":"odd","count":1}`, `["body","mode"]`, "value_error"},
@@ -104,10 +103,14 @@ func TestEvery422ListsWhatIsWrong(t *testing.T) { // R-42, R-54, R-55
 		"another task":           {"?model_provider=runware&strict_mode=true", `{"kind":"video"}`, `["body","kind"]`, "extra_forbidden"},
 		"another call's task id": {"?model_provider=runware&strict_mode=true", `{"uuid":"x"}`, `["body","uuid"]`, "extra_forbidden"},
 	} {
-		for _, path := range []string{"/v2/models/acme/priced", "/v2/models/acme/priced/requests", "/v2/models/acme/priced/estimate", "/v1/models/acme/priced"} {
+		for _, path := range []string{
+			"/v2/models/acme/priced", "/v2/models/acme/priced/requests", "/v2/models/acme/priced/estimate",
+			"/v1/models/acme/priced",
+		} {
 			got := h.Do(t, http.MethodPost, path+c.query, c.body)
 			require.Equal(t, 422, got.Status, "%s at %s: %s", name, path, got.Body)
-			require.Equal(t, []string{call.InvalidInput, call.InvalidInput}, []string{got.Header.Get("X-Service-Error-Type"), got.Header.Get("X-Comfy-Error-Type")})
+			require.Equal(t, []string{call.InvalidInput, call.InvalidInput},
+				[]string{got.Header.Get("X-Service-Error-Type"), got.Header.Get("X-Comfy-Error-Type")})
 			requireDetail(t, got.Body, c.loc, c.kind)
 		}
 	}
@@ -135,8 +138,11 @@ func TestFallbackIsOnByDefault(t *testing.T) {
 	t.Parallel()
 	for _, off := range []bool{false, true} {
 		seen := make(chan bool, 1)
-		h := apitest.StartWith(t, api.Options{}, func(d *api.Deps) {
-			d.Router = &api.ModelRouter{Models: &router.Offers{}, Calls: watching{seen: seen}, Cursors: catalog.NewCursors(make([]byte, 32), time.Now), NoFallback: off}
+		h := apitest.StartWith(t, apitest.Options{}, func(d *apitest.Deps) {
+			d.Router = &apitest.ModelRouter{
+				Models: &router.Offers{}, Calls: watching{seen: seen},
+				Cursors: catalog.NewCursors(make([]byte, 32), time.Now), NoFallback: off,
+			}
 		})
 		for query, want := range map[string]bool{
 			"": true, "?fallback_provider=": true, "?fallback_provider=true": true, "?fallback_provider=fal": true,

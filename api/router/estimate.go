@@ -7,8 +7,8 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/millrace-dev/millrace/api/edge"
-	"github.com/millrace-dev/millrace/internal/domain/credit"
-	"github.com/millrace-dev/millrace/internal/model/catalog"
+	"github.com/millrace-dev/millrace/internal/config/amount"
+	"github.com/millrace-dev/millrace/internal/partner/catalog"
 )
 
 // estimate is the estimated cost of a call in US dollars.
@@ -37,7 +37,10 @@ func (s *Surface) postEstimate(c *gin.Context) error {
 	}
 	if offer.Unpriced {
 		c.Header("Cache-Control", "no-store")
-		c.PureJSON(http.StatusOK, estimateOf(catalog.Estimate{Source: catalog.PriceUnknown, Reason: "the price list does not cover this body; at most $" + credit.Dollars(offer.Reserve) + " is reserved for the call"}))
+		c.PureJSON(http.StatusOK, estimateOf(catalog.Estimate{
+			Source: catalog.PriceUnknown,
+			Reason: "the price list does not cover this body; at most $" + amount.Dollars(offer.Reserve) + " is reserved for the call",
+		}))
 		return nil
 	}
 	m, err := s.Models.FindAny(inv.Model, inv.Access)
@@ -59,9 +62,9 @@ func estimateOf(e catalog.Estimate) estimate {
 	out := estimate{Source: e.Source, Currency: "USD", AsOf: e.AsOf}
 	switch e.Source {
 	case catalog.PriceExact:
-		out.Amount = json.Number(credit.Dollars(e.Min))
+		out.Amount = json.Number(amount.Dollars(e.Min))
 	case catalog.PriceEstimated:
-		out.MinAmount, out.MaxAmount = json.Number(credit.Dollars(e.Min)), json.Number(credit.Dollars(e.Max))
+		out.MinAmount, out.MaxAmount = json.Number(amount.Dollars(e.Min)), json.Number(amount.Dollars(e.Max))
 	case catalog.PriceUnknown:
 		out.Reason = e.Reason
 	}

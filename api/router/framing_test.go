@@ -11,7 +11,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 )
@@ -19,7 +18,7 @@ import (
 // A body whose framing is broken is the client's mistake, on every surface in its own shape.
 func TestMalformedFramingIs400(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartRouter(t, api.Options{Mode: account.ModeKeys}, newBlockingCalls(false))
+	h := apitest.StartRouter(t, apitest.Options{Mode: account.ModeKeys}, newBlockingCalls(false))
 	for path, want := range map[string]string{
 		"/api/prompt":         `400 {"error":{"type":"invalid_body"`,
 		"/api/queue":          `400 {"code":"invalid_body"`,

@@ -17,8 +17,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/model/catalog"
-	modelrouter "github.com/millrace-dev/millrace/internal/model/router"
+	"github.com/millrace-dev/millrace/internal/partner/catalog"
+	modelrouter "github.com/millrace-dev/millrace/internal/partner/router"
 	"github.com/millrace-dev/millrace/internal/web/webtoken"
 )
 
@@ -92,7 +92,10 @@ func (s *Surface) Routes() []edge.Route {
 	}
 	return withVariants(append(append(both(call.V1), both(call.V2)...),
 		edge.Route{Method: http.MethodPost, Path: "/v2" + model + "/estimate", Limit: s.opts.MaxModelBody, Handle: s.postEstimate},
-		edge.Route{Method: http.MethodPost, Path: "/v2" + model + "/requests", Access: edge.Store, Limit: s.opts.MaxModelBody, Handle: s.postRequest},
+		edge.Route{
+			Method: http.MethodPost, Path: "/v2" + model + "/requests", Access: edge.Store, Limit: s.opts.MaxModelBody,
+			Handle: s.postRequest,
+		},
 		edge.Route{Method: http.MethodGet, Path: "/v2" + model + "/requests/:id", Handle: s.getResult},
 		edge.Route{Method: http.MethodGet, Path: "/v2" + model + "/requests/:id/status", Handle: s.getRequest},
 		edge.Route{Method: http.MethodPut, Path: "/v2" + model + "/requests/:id/cancel", Access: edge.Write, Handle: s.putCancel},
@@ -201,7 +204,8 @@ func (s *Surface) authenticateV1(ctx context.Context, bearer string) (account.Id
 	case s.Edge.Mode() == account.ModeToken:
 		return s.Edge.Auth.Authenticate(ctx, bearer)
 	}
-	return account.Identity{}, call.Refuse(fault.Unauthenticated, call.Unauthorized, "a JSON Web Token is required: Authorization: Bearer <token>")
+	return account.Identity{}, call.Refuse(fault.Unauthenticated, call.Unauthorized,
+		"a JSON Web Token is required: Authorization: Bearer <token>")
 }
 
 // keyOf returns the API key of a v2 request. X-API-Key takes precedence even if it is wrong or empty.

@@ -11,14 +11,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/apitest"
 	apirouter "github.com/millrace-dev/millrace/api/router"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/model/catalog"
-	"github.com/millrace-dev/millrace/internal/model/router"
+	"github.com/millrace-dev/millrace/internal/partner/catalog"
+	"github.com/millrace-dev/millrace/internal/partner/router"
 )
 
 // What a refusal says is in the headers of both families, by the rules of the version (R-17, R-58, R-78, R-98).
@@ -31,7 +30,10 @@ func TestHeadersOfARefusal(t *testing.T) {
 	window.RetryAfter = 7
 	provider := call.Refuse(fault.Invalid, call.InvalidInput, "no")
 	provider.UpstreamStatus, provider.UpstreamDetail, provider.Replayed = 418, "line\nbreak: ü", true
-	spent := map[string]string{"X-Committed-Spend-Limit": "100", "X-Committed-Spend-Current": "90", "X-Committed-Spend-Remaining": "10", "Retry-After": ""}
+	spent := map[string]string{
+		"X-Committed-Spend-Limit": "100", "X-Committed-Spend-Current": "90", "X-Committed-Spend-Remaining": "10",
+		"Retry-After": "",
+	}
 	for name, tc := range map[string]struct {
 		path      string
 		refusal   *call.Refusal
@@ -39,12 +41,15 @@ func TestHeadersOfARefusal(t *testing.T) {
 		errorType string
 		headers   map[string]string
 	}{
-		"spend, v1":         {v1, spend, 429, call.ConcurrencyLimit, spent},
-		"spend, v2":         {v2, spend, 429, call.ConcurrencyLimit, spent},
-		"window, v1":        {v1, window, 429, call.ConcurrencyLimit, map[string]string{"Retry-After": "7", "X-Committed-Spend-Limit": ""}},
-		"window, v2":        {v2, window, 429, call.RateLimited, map[string]string{"Retry-After": "7", "X-Committed-Spend-Limit": ""}},
-		"provider, v1":      {v1, provider, 400, call.InvalidInput, map[string]string{"Idempotent-Replayed": ""}},
-		"provider, v2":      {v2, provider, 400, call.InvalidInput, map[string]string{"Idempotent-Replayed": "true", "X-Comfy-Upstream-Status": "418", "X-Comfy-Upstream-Detail": "line break: ?"}},
+		"spend, v1":    {v1, spend, 429, call.ConcurrencyLimit, spent},
+		"spend, v2":    {v2, spend, 429, call.ConcurrencyLimit, spent},
+		"window, v1":   {v1, window, 429, call.ConcurrencyLimit, map[string]string{"Retry-After": "7", "X-Committed-Spend-Limit": ""}},
+		"window, v2":   {v2, window, 429, call.RateLimited, map[string]string{"Retry-After": "7", "X-Committed-Spend-Limit": ""}},
+		"provider, v1": {v1, provider, 400, call.InvalidInput, map[string]string{"Idempotent-Replayed": ""}},
+		"provider, v2": {
+			v2, provider, 400, call.InvalidInput,
+			map[string]string{"Idempotent-Replayed": "true", "X-Comfy-Upstream-Status": "418", "X-Comfy-Upstream-Detail": "line break: ?"},
+		},
 		"queue's, outside":  {v2, call.Refuse(fault.Exhausted, call.QueueBacklogFull, "full"), 500, call.InternalError, nil},
 		"queue's, its own":  {queue, call.Refuse(fault.Exhausted, call.QueueBacklogFull, "full"), 429, call.QueueBacklogFull, nil},
 		"no queue in v1":    {v1 + "/requests", spend, 404, call.ModelNotFound, nil},
@@ -52,7 +57,7 @@ func TestHeadersOfARefusal(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := apitest.StartRouter(t, api.Options{}, apitest.Refusing{Refusal: tc.refusal})
+			h := apitest.StartRouter(t, apitest.Options{}, apitest.Refusing{Refusal: tc.refusal})
 			got := h.Do(t, http.MethodPost, tc.path, `{"prompt":"x"}`)
 			require.Equal(t, tc.status, got.Status, got.Body)
 			require.Equal(t, tc.errorType, got.JSON(t)["error_type"])
@@ -72,7 +77,8 @@ func TestFieldsThatAProviderRefuses(t *testing.T) {
 	fields := call.Refuse(fault.Invalid, call.InvalidInput, "no")
 	fields.UpstreamStatus, fields.UpstreamDetail = 422, "words"
 	fields.Validation = []byte(`[{"type":"missing","loc":["body","images",0],"msg":"m","extra":1.0}]`)
-	got := apitest.StartRouter(t, api.Options{}, apitest.Refusing{Refusal: fields}).Do(t, http.MethodPost, "/v2/models/sim/echo", `{"prompt":"x"}`)
+	got := apitest.StartRouter(t, apitest.Options{}, apitest.Refusing{Refusal: fields}).Do(t, http.MethodPost, "/v2/models/sim/echo",
+		`{"prompt":"x"}`)
 	require.Equal(t, 422, got.Status)
 	require.Equal(t, `{"detail":`+string(fields.Validation)+"}\n", got.Body)
 	require.Equal(t, call.InvalidInput, got.Header.Get("X-Service-Error-Type"))
@@ -84,7 +90,7 @@ func TestFieldsThatAProviderRefuses(t *testing.T) {
 // The address of a model's document is given where it is on https, in the version that was asked (R-32, R-33, R-84, R-87).
 func TestAddressOfASchema(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartRouter(t, api.Options{PublicURL: "https://models.example/below"}, apitest.Refusing{})
+	h := apitest.StartRouter(t, apitest.Options{PublicURL: "https://models.example/below"}, apitest.Refusing{})
 	for _, version := range []string{"v1", "v2"} {
 		got := h.Do(t, "GET", "/below/"+version+"/models/sim/echo", "", "Host", "models.example")
 		require.Equal(t, "https://models.example/below/"+version+"/models/sim/echo/openapi.json", got.JSON(t)["input_schema_url"])
@@ -107,7 +113,7 @@ func (panicking) Status(context.Context, call.Handle) (call.Progress, error) { p
 // A panic is an answer like any other, and the service goes on (R-16, R-17, R-62).
 func TestPanicIs500WithRequestID(t *testing.T) {
 	t.Parallel()
-	h := apitest.StartRouter(t, api.Options{}, panicking{})
+	h := apitest.StartRouter(t, apitest.Options{}, panicking{})
 	seen := map[string]bool{}
 	for _, req := range [][2]string{
 		{"POST", "/v2/models/sim/echo"},
@@ -116,11 +122,13 @@ func TestPanicIs500WithRequestID(t *testing.T) {
 	} {
 		got := h.Do(t, req[0], req[1], `{"prompt":"x"}`)
 		require.Equal(t, 500, got.Status, got.Body)
-		require.Equal(t, map[string]any{"detail": "the router failed; the operator's log has the details", "error_type": call.InternalError}, got.JSON(t))
+		require.Equal(t, map[string]any{"detail": "the router failed; the operator's log has the details", "error_type": call.InternalError},
+			got.JSON(t))
 		id := got.Header.Get("X-Service-Request-Id")
 		require.Regexp(t, `^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`, id)
 		require.Equal(t, id, got.Header.Get("X-Comfy-Request-Id"))
-		require.Equal(t, []string{call.InternalError, call.InternalError}, []string{got.Header.Get("X-Service-Error-Type"), got.Header.Get("X-Comfy-Error-Type")})
+		require.Equal(t, []string{call.InternalError, call.InternalError},
+			[]string{got.Header.Get("X-Service-Error-Type"), got.Header.Get("X-Comfy-Error-Type")})
 		require.Contains(t, h.Logs.String(), id, "the operator finds it")
 		require.False(t, seen[id])
 		seen[id] = true
@@ -139,7 +147,7 @@ func TestErrorTypesAreAClosedSet(t *testing.T) {
 	}
 	queues := []string{"cancelled", "queue_timeout", "request_not_found", "queue_backlog_full"}
 	for _, errorType := range slices.Concat(fifteen, queues, []string{"made_up", ""}) {
-		h := apitest.StartRouter(t, api.Options{}, apitest.Refusing{Refusal: call.Refuse(fault.Conflict, errorType, "a detail")})
+		h := apitest.StartRouter(t, apitest.Options{}, apitest.Refusing{Refusal: call.Refuse(fault.Conflict, errorType, "a detail")})
 		for path, set := range map[string][]string{
 			"/v2/models/sim/echo": fifteen, "/v1/models/sim/echo": fifteen, "/v2/models/sim/echo/requests": append(slices.Clone(fifteen), queues...),
 		} {
@@ -182,15 +190,15 @@ func (a ailing) IdentityByKey(context.Context, account.KeyHash) (account.Identit
 // A part that is away is 503 on every route, says nothing of the inside, and clears by itself (R-44, R-60, R-62).
 func TestAnOutageClearsByItself(t *testing.T) {
 	t.Parallel()
-	for name, opts := range map[string]api.Options{"the accounts": {Mode: account.ModeKeys}, "the calls": {}} {
+	for name, opts := range map[string]apitest.Options{"the accounts": {Mode: account.ModeKeys}, "the calls": {}} {
 		part := ailing{well: &atomic.Bool{}}
 		models, err := catalog.Load(catalog.Options{Simulator: "http://127.0.0.1:1"})
 		require.NoError(t, err)
-		h := apitest.StartWith(t, opts, func(d *api.Deps) {
+		h := apitest.StartWith(t, opts, func(d *apitest.Deps) {
 			if opts.Mode == account.ModeKeys {
 				d.Auth = account.NewKeys(part)
 			}
-			d.Router = &api.ModelRouter{
+			d.Router = &apitest.ModelRouter{
 				Models: &router.Offers{Catalog: models, Lookup: func(string) (string, bool) { return "", false }}, Calls: part,
 				Cursors: catalog.NewCursors(make([]byte, 32), time.Now),
 			}
@@ -208,7 +216,8 @@ func TestAnOutageClearsByItself(t *testing.T) {
 		for route := range routes {
 			got := ask(route)
 			require.Equal(t, 503, got.Status, "%s: %s: %s", name, route, got.Body)
-			require.Equal(t, []any{"service_unavailable", "service_unavailable"}, []any{got.JSON(t)["error_type"], got.Header.Get("X-Service-Error-Type")})
+			require.Equal(t, []any{"service_unavailable", "service_unavailable"},
+				[]any{got.JSON(t)["error_type"], got.Header.Get("X-Service-Error-Type")})
 			require.Regexp(t, `^[1-9]\d*$`, got.Header.Get("Retry-After"))
 			require.NotContains(t, got.Body, "10.0.0.7")
 		}

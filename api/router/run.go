@@ -14,10 +14,11 @@ import (
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/limit"
 	"github.com/millrace-dev/millrace/api/request"
+	"github.com/millrace-dev/millrace/internal/config/amount"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/domain/credit"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/model/catalog"
+	"github.com/millrace-dev/millrace/internal/partner/catalog"
 )
 
 // postRun runs a model and waits for its answer: POST /v2/models/{provider}/{model}.
@@ -59,7 +60,8 @@ func (s *Surface) invocation(c *gin.Context, memory *limit.Reservation) (call.In
 	who := edge.Caller(c)
 	return call.Invocation{
 		Account: who.Account, Access: who.Access, RequestID: edge.RequestID(c), Key: key, Method: r.Method, Target: r.URL.RequestURI(),
-		Model: modelID(c), API: versionOf(r.URL.Path), Options: options, BaseURL: s.Edge.BaseURL(r), ContentType: kindOf(r), Body: body, OnStored: memory.Release,
+		Model: modelID(c), API: versionOf(r.URL.Path), Options: options, BaseURL: s.Edge.BaseURL(r), ContentType: kindOf(r), Body: body,
+		OnStored: memory.Release,
 	}, nil
 }
 
@@ -121,7 +123,8 @@ func boolean(c *gin.Context, name string) (bool, error) {
 // modelBody reads the body, whose size wrap bounds. The client may be slow but must not pause.
 func (s *Surface) modelBody(c *gin.Context, memory *limit.Reservation) ([]byte, error) {
 	conn, r := http.NewResponseController(c.Writer), c.Request
-	body, err := memory.ReadAll(r.Context(), request.IdleReader{Reader: r.Body, Conn: conn, Idle: s.opts.UploadIdle}, r.ContentLength, s.opts.MaxModelBody)
+	body, err := memory.ReadAll(r.Context(), request.IdleReader{Reader: r.Body, Conn: conn, Idle: s.opts.UploadIdle}, r.ContentLength,
+		s.opts.MaxModelBody)
 	if err != nil {
 		return nil, memoryRefusal(err)
 	}
@@ -137,7 +140,8 @@ func memoryRefusal(err error) error {
 	switch {
 	case errors.Is(err, limit.ErrOwnBudget):
 		return call.Refuse(fault.Exhausted, call.ConcurrencyLimit,
-			"the inputs of this account's calls that are being read have reached their limit; send the request again when one of them has been accepted")
+			"the inputs of this account's calls that are being read have reached their limit; send the request again when one of them has been "+
+				"accepted")
 	case errors.Is(err, limit.ErrBudget):
 		r := call.Refuse(fault.Unavailable, call.ServiceUnavailable, "the service has no memory for this input now; send the request again later")
 		r.RetryAfter = 1
@@ -197,7 +201,7 @@ func setResultHeaders(c *gin.Context, res *call.Result) {
 	}
 	if res.Charged != nil && !res.Replayed {
 		c.Header("X-Comfy-Credits-Used", credit.Credits(*res.Charged))
-		c.Header("X-Litellm-Response-Cost", credit.Dollars(*res.Charged))
+		c.Header("X-Litellm-Response-Cost", amount.Dollars(*res.Charged))
 		c.Header("X-Litellm-Total-Tokens", "0")
 	}
 }

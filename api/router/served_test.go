@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/call"
@@ -41,7 +40,7 @@ func ids(t *testing.T, r apitest.Reply) map[string]any {
 // A model that the operator has set no credential for is absent everywhere unless a caller asks for all.
 func TestModelsWithoutACredentialAreAbsent(t *testing.T) { // R-20, R-34, R-35
 	t.Parallel()
-	h := startCatalog(t, api.Options{}, closedShop)
+	h := startCatalog(t, apitest.Options{}, closedShop)
 	for _, v := range []string{"/v1", "/v2"} {
 		listed := ids(t, h.Do(t, "GET", v+"/models?limit=100", ""))
 		require.NotContains(t, listed, "acme/painter")
@@ -64,7 +63,7 @@ func TestModelsWithoutACredentialAreAbsent(t *testing.T) { // R-20, R-34, R-35
 	}
 	require.Equal(t, 400, h.Do(t, "GET", "/v2/models?all=perhaps", "").Status)
 
-	open := startCatalog(t, api.Options{}, servedAndNot, "ACME_KEY")
+	open := startCatalog(t, apitest.Options{}, servedAndNot, "ACME_KEY")
 	require.Contains(t, ids(t, open.Do(t, "GET", "/v2/models?limit=100", "")), "acme/painter")
 	require.Equal(t, 502, open.Do(t, "POST", "/v2/models/acme/painter", `{}`).Status, "accepted")
 }
@@ -80,17 +79,19 @@ base: https://api.acme.test
 auth: {kind: none}
 models:
   - {model: painter, submit: {url: /run}, price: {exact: "0", as_of: 2026-11-01}}
-  - {model: painter, variant: fast, submit: {url: /fast}, price: {exact: "0.5", as_of: 2026-11-01}, input: {type: object, required: [prompt]}}
+  - {model: painter, variant: fast, submit: {url: /fast}, price: {exact: "0.5", as_of: 2026-11-01}, input: {type: object,` +
+	` required: [prompt]}}
 `
 
 // A variant that the catalog declares has every route of a model, and is in no list and no suggestion. Others are unknown.
 func TestAVariantIsAddressedByAThirdSegment(t *testing.T) { // R-05
 	t.Parallel()
-	h := startCatalog(t, api.Options{}, variants)
+	h := startCatalog(t, apitest.Options{}, variants)
 	for _, v := range []string{"/v1", "/v2"} {
 		require.NotContains(t, h.Do(t, "GET", v+"/models?limit=100&all=true", "").Body, "acme/painter/fast")
 		detail := h.Do(t, "GET", v+"/models/acme/painter/fast", "")
-		require.JSONEq(t, `{"id":"acme/painter/fast","provider":"acme","model":"painter","billing":{"charges_on_policy_rejection":"unknown"}}`, detail.Body)
+		require.JSONEq(t, `{"id":"acme/painter/fast","provider":"acme","model":"painter","billing":{"charges_on_policy_rejection":"unknown"}}`,
+			detail.Body)
 		schema := h.Do(t, "GET", v+"/models/acme/painter/fast/openapi.json", "")
 		require.Equal(t, 200, schema.Status)
 		require.Contains(t, schema.Body, v+"/models/acme/painter/fast")
@@ -112,11 +113,12 @@ func TestAVariantIsAddressedByAThirdSegment(t *testing.T) { // R-05
 // An alias is another id of a model on every route; lists have the model's own.
 func TestAnAliasIsAnotherIDOfAModel(t *testing.T) {
 	t.Parallel()
-	h := startCatalog(t, api.Options{}, `provider: acme
+	h := startCatalog(t, apitest.Options{}, `provider: acme
 base: https://api.acme.test
 auth: {kind: none}
 models:
-  - {model: painter, aliases: [artists/painter-1], submit: {url: /run}, price: {exact: "0.5", as_of: 2026-11-01}, input: {type: object, required: [prompt]}}
+  - {model: painter, aliases: [artists/painter-1], submit: {url: /run}, price: {exact: "0.5", as_of: 2026-11-01}, input: `+
+		`{type: object, required: [prompt]}}
 `)
 	require.NotContains(t, h.Do(t, "GET", "/v2/models?limit=100&all=true", "").Body, "artists/")
 	require.Equal(t, "acme/painter", h.Do(t, "GET", "/v2/models/artists/painter-1", "").JSON(t)["id"])
@@ -137,7 +139,7 @@ func TestDetailNamesTheOtherServers(t *testing.T) {
 		"with a credential":    {[]string{"FAL_KEY"}, []any{"fal"}},
 		"without a credential": {nil, nil},
 	} {
-		h := startCatalog(t, api.Options{}, `provider: acme
+		h := startCatalog(t, apitest.Options{}, `provider: acme
 base: https://api.acme.test
 auth: {kind: none}
 models:
@@ -150,7 +152,7 @@ models:
 // The static token is a credential of every route of the router, in both versions.
 func TestTheStaticTokenIsACredentialOfTheRouter(t *testing.T) { // D-07, R-09 to R-13, R-93
 	t.Parallel()
-	h := startCatalog(t, api.Options{Mode: account.ModeToken}, servedAndNot, "ACME_KEY")
+	h := startCatalog(t, apitest.Options{Mode: account.ModeToken}, servedAndNot, "ACME_KEY")
 	bearer, wrong := []string{"Authorization", "Bearer s3cret"}, []string{"Authorization", "Bearer wrong"}
 	for _, c := range []struct {
 		version string
@@ -178,5 +180,6 @@ func TestTheStaticTokenIsACredentialOfTheRouter(t *testing.T) { // D-07, R-09 to
 		ran := h.Do(t, "POST", "/"+c.version+"/models/acme/painter", `{}`, c.headers...)
 		require.Equal(t, map[bool]int{true: 401, false: 502}[c.refused], ran.Status, ran.Body)
 	}
-	require.Equal(t, 401, startCatalog(t, api.Options{Mode: account.ModeKeys}, servedAndNot).Do(t, "GET", "/v1/models", "", "Authorization", "Bearer key-a").Status)
+	require.Equal(t, 401, startCatalog(t, apitest.Options{Mode: account.ModeKeys}, servedAndNot).Do(t, "GET", "/v1/models", "",
+		"Authorization", "Bearer key-a").Status)
 }

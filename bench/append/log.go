@@ -49,7 +49,9 @@ func open(ctx context.Context, dsn string, conns int) (*process, error) {
 	quiet := slog.New(slog.DiscardHandler)
 	p := &process{pool: pool, wake: eventstore.NewWake(dsn, quiet)}
 	p.store = eventstore.New(pool, registry, p.wake)
-	p.tail = eventstore.NewTailer(pool, dsn, p.wake, eventstore.TailerOptions{})
+	if p.tail, err = eventstore.OpenTailer(ctx, pool, dsn, p.wake, eventstore.TailerOptions{}); err != nil {
+		return nil, err
+	}
 	p.checkpoints = eventstore.NewCheckpoints(pool, dsn, quiet)
 	return p, nil
 }
@@ -78,7 +80,9 @@ func (p *process) close() {
 }
 
 // subscribe runs handlers under a Watermill router and returns when it listens.
-func (p *process) subscribe(ctx context.Context, handlers map[string]eventlog.SubscriberOptions, handle message.NoPublishHandlerFunc) error {
+func (p *process) subscribe(
+	ctx context.Context, handlers map[string]eventlog.SubscriberOptions, handle func(string, *message.Message) error,
+) error {
 	router, err := message.NewRouter(message.RouterConfig{CloseTimeout: time.Second}, watermill.NopLogger{})
 	if err != nil {
 		return err
@@ -88,7 +92,7 @@ func (p *process) subscribe(ctx context.Context, handlers map[string]eventlog.Su
 		if err != nil {
 			return err
 		}
-		router.AddConsumerHandler(name, eventlog.TopicAll, sub, handle)
+		router.AddConsumerHandler(name, eventlog.TopicAll, sub, func(msg *message.Message) error { return handle(name, msg) })
 	}
 	background := p.background(ctx)
 	p.tasks.Go(func() { _ = router.Run(background) })
@@ -112,13 +116,19 @@ func writeFor(ctx context.Context, dsn string, o options, subscribers bool) (flo
 	if subscribers {
 		p.start(ctx)
 		handlers := map[string]eventlog.SubscriberOptions{
-			"hub":   {FromNow: true, Batch: 500},
-			"group": {Group: "bench", Checkpoints: p.checkpoints, Batch: 500},
+			"hub":   {After: p.tail.Start()},
+			"group": {Group: "bench", Checkpoints: p.checkpoints},
 		}
-		err := p.subscribe(ctx, handlers, func(msg *message.Message) error {
+		err := p.subscribe(ctx, handlers, func(name string, msg *message.Message) error {
 			batch, err := eventlog.BatchOf(msg)
+			if err != nil {
+				return err
+			}
 			delivered.Add(int64(len(batch.Events)))
-			return err
+			if name == "group" {
+				return eventstore.SaveCheckpoint(msg.Context(), p.pool, "bench", batch.After, batch.UpTo, batch.Read)
+			}
+			return nil
 		})
 		if err != nil {
 			return 0, err
@@ -192,8 +202,8 @@ func timeEvents(ctx context.Context, dsn string, n int, other bool) ([]time.Dura
 		writer.start(ctx)
 	}
 	seen := make(chan time.Time, n)
-	err = reader.subscribe(ctx, map[string]eventlog.SubscriberOptions{"hub": {FromNow: true, Batch: 500}},
-		func(*message.Message) error {
+	err = reader.subscribe(ctx, map[string]eventlog.SubscriberOptions{"hub": {After: reader.tail.Start()}},
+		func(string, *message.Message) error {
 			seen <- time.Now()
 			return nil
 		})

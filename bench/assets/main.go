@@ -114,7 +114,8 @@ func (b *bench) uploads(ctx context.Context, rounds int, largest int64) error {
 			}
 		}
 		x, y, z := harness.Median(bare), harness.Median(ours), harness.Median(again)
-		fmt.Printf("%-14s bare %6.1f MB/s   ours %6.1f MB/s   ratio %.2f (target %.2f), CPU %.2f times%s, the client's %.2f   held bytes %6.1f MB/s, ratio %.2f, %.1f times first uploads\n",
+		fmt.Printf("%-14s bare %6.1f MB/s   ours %6.1f MB/s   ratio %.2f (target %.2f), CPU %.2f times%s, the client's %.2f   held bytes "+
+			"%6.1f MB/s, ratio %.2f, %.1f times first uploads\n",
 			w.name, x, y, y/x, w.ratio, harness.Median(cost), target(w.cpu), harness.Median(client), z, z/x, z/y)
 	}
 	return nil

@@ -1,5 +1,6 @@
 // Command catalog measures what clients ask for again and again: the definitions of all node classes,
-// which every editor loads first, the same with the classes of three ComfyUI servers, and the catalog routes of the model router with 1,000 models; each
+// which every editor loads first, the same with the classes of three ComfyUI servers, and the catalog routes of the model router
+// with 1,000 models; each
 // whole, and again with the ETag of the answer before. Beside the service stands a bare net/http program
 // in this process that serves the same bytes, and the same 304, from memory over the same kind of socket;
 // the ratio to it is what the service itself costs. Each figure is followed by its target and whether it
@@ -112,7 +113,8 @@ func (c comparison) run(ctx context.Context, name string) error {
 		verdict = "MISSED"
 	}
 	fmt.Printf("%s: p50 %s, p99 %s; bare net/http p50 %s: ratio %.2f; target p50 %s %s\n",
-		name, p50.Round(time.Microsecond), p99.Round(time.Microsecond), base.Round(time.Microsecond), float64(p50)/float64(base), c.target, verdict)
+		name, p50.Round(time.Microsecond), p99.Round(time.Microsecond), base.Round(time.Microsecond), float64(p50)/float64(base), c.target,
+		verdict)
 	return nil
 }
 

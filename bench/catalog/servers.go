@@ -46,7 +46,8 @@ func measureServers(ctx context.Context, s *harness.Service, span time.Duration)
 	}
 	bare := newBare(first)
 	defer bare.Close()
-	name := fmt.Sprintf("object_info of %d classes on each of %d servers, %d KiB, %d KiB compressed", remoteClasses, remoteServers, plain>>10, len(first.body)>>10)
+	name := fmt.Sprintf("object_info of %d classes on each of %d servers, %d KiB, %d KiB compressed", remoteClasses, remoteServers, plain>>10,
+		len(first.body)>>10)
 	whole := comparison{client: client, clients: 1, span: span, target: target, service: s.Base + "/api/object_info", bare: bare.URL}
 	unchanged := whole
 	unchanged.etag, unchanged.target = first.etag, unchangedTarget

@@ -47,7 +47,8 @@ func run(ctx context.Context) (err error) {
 		if p.p95 > bound {
 			mark, missed = "  over "+bound.String(), true
 		}
-		fmt.Printf("%-32s %9s %9s %9.1f %9.2f%s\n", p.name, show(p.p50), show(p.p95), float64(p.bytes)/1000, float64(p.p50)/float64(few[i].p50), mark)
+		fmt.Printf("%-32s %9s %9s %9.1f %9.2f%s\n", p.name, show(p.p50), show(p.p95), float64(p.bytes)/1000, float64(p.p50)/float64(few[i].p50),
+			mark)
 	}
 	if missed {
 		return harness.ErrMissed
@@ -57,7 +58,8 @@ func run(ctx context.Context) (err error) {
 
 func show(d time.Duration) string { return d.Round(100 * time.Microsecond).String() }
 
-const first = `{"prompt":{"1":{"class_type":"EmptyImage","inputs":{"width":8,"height":8,"batch_size":1,"color":0}},"2":{"class_type":"SaveImage","inputs":{"images":["1",0],"filename_prefix":"x"}}}}`
+const first = `{"prompt":{"1":{"class_type":"EmptyImage","inputs":{"width":8,"height":8,"batch_size":1,"color":0}},` +
+	`"2":{"class_type":"SaveImage","inputs":{"images":["1",0],"filename_prefix":"x"}}}}`
 
 // figures are the times of one page.
 type figures struct {

@@ -25,19 +25,20 @@ const (
 // them when it is back. It returns a job that has an output, and the asset that is its output.
 func seed(ctx context.Context, dsn string, jobs int) (job.ID, string, error) {
 	known, output := job.NewID(), uuid.NewString()
-	_, err := harness.CopyLog(ctx, dsn, jobs, perJob, seedBatch, func(ctx context.Context, pool *pgxpool.Pool, before int64, first, count int) error {
-		s := &seeds{position: before}
-		for i := first; i < first+count; i++ {
-			id, asset := job.NewID(), uuid.NewString()
-			if i == jobs-1 {
-				id, asset = known, output
+	_, err := harness.CopyLog(ctx, dsn, jobs, perJob, seedBatch,
+		func(ctx context.Context, pool *pgxpool.Pool, before int64, first, count int) error {
+			s := &seeds{position: before}
+			for i := first; i < first+count; i++ {
+				id, asset := job.NewID(), uuid.NewString()
+				if i == jobs-1 {
+					id, asset = known, output
+				}
+				if err := s.add(i, time.Duration(jobs-i)*spread, id, asset); err != nil {
+					return err
+				}
 			}
-			if err := s.add(i, time.Duration(jobs-i)*spread, id, asset); err != nil {
-				return err
-			}
-		}
-		return s.write(ctx, pool)
-	})
+			return s.write(ctx, pool)
+		})
 	return known, output, err
 }
 
@@ -55,7 +56,10 @@ func (s *seeds) add(n int, ago time.Duration, id job.ID, asset string) error {
 	document := fmt.Sprintf(`{"prompt":{"1":{"class_type":"EmptyImage","inputs":{"width":512,"height":512,"batch_size":1,"color":%d}},`+
 		`"2":{"class_type":"ImageBlur","inputs":{"image":["1",0],"blur_radius":3,"sigma":1}},`+
 		`"3":{"class_type":"SaveImage","inputs":{"images":["2",0],"filename_prefix":"mill"}}}}`, n)
-	file := job.OutputFile{Asset: asset, Hash: "blake3:" + fmt.Sprintf("%064x", n), Size: 40_000, ContentType: "image/png", Filename: name, Folder: "output", SavedAt: at}
+	file := job.OutputFile{
+		Asset: asset, Hash: "blake3:" + fmt.Sprintf("%064x", n), Size: 40_000, ContentType: "image/png", Filename: name,
+		Folder: "output", SavedAt: at,
+	}
 	ui, err := json.Marshal(map[string]any{"images": []map[string]string{{"filename": name, "subfolder": "", "type": "output"}}})
 	if err != nil {
 		return err
@@ -65,15 +69,24 @@ func (s *seeds) add(n int, ago time.Duration, id job.ID, asset string) error {
 		data       any
 	}
 	events := []event{
-		{"", job.TypeSubmitted, job.SubmittedV1{Number: float64(n), Surface: job.SurfaceCloud, Document: job.Document{Inline: document}, Targets: []string{"3"}, NodesTotal: 3}},
+		{"", job.TypeSubmitted, job.SubmittedV1{
+			Number: float64(n), Surface: job.SurfaceCloud, Document: job.Document{Inline: document},
+			Targets: []string{"3"}, NodesTotal: 3,
+		}},
 		{"", job.TypeAdmitted, job.AdmittedV1{Run: run}},
 		{"", job.TypeStarted, job.StartedV1{Run: run, NodesTotal: 3, Worker: "seed", Execution: "seed"}},
 		{"2", job.TypeNodeExecuted, job.NodeExecutedV1{Run: run, Node: "2", Class: "ImageBlur", Millis: 20}},
-		{"3", job.TypeNodeExecuted, job.NodeExecutedV1{Run: run, Node: "3", Class: "SaveImage", UI: ui, Files: []job.OutputFile{file}, Millis: 12}},
+		{"3", job.TypeNodeExecuted, job.NodeExecutedV1{
+			Run: run, Node: "3", Class: "SaveImage", UI: ui, Files: []job.OutputFile{file},
+			Millis: 12,
+		}},
 		{"", job.TypeSucceeded, job.SucceededV1{Run: run}},
 	}
 	if n%20 == 0 {
-		failure := job.Failure{Code: fault.CodeNodeExecutionError, Message: fmt.Sprintf("node 3 has no place for picture %d", n), Node: "3", Class: "SaveImage", ExceptionType: "OSError"}
+		failure := job.Failure{
+			Code: fault.CodeNodeExecutionError, Message: fmt.Sprintf("node 3 has no place for picture %d", n), Node: "3",
+			Class: "SaveImage", ExceptionType: "OSError",
+		}
 		events[4] = event{"3", job.TypeNodeFailed, job.NodeFailedV1{Run: run, Failure: failure}}
 		events[5] = event{"", job.TypeFailed, job.FailedV1{Run: run, Failure: failure}}
 	}
@@ -111,7 +124,8 @@ func folded(ctx context.Context, dsn string) error {
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
 	for behind := true; behind; {
-		if err := conn.QueryRow(ctx, `select coalesce(min(position) < (select max(position) from events), true) from checkpoints`).Scan(&behind); err != nil {
+		if err := conn.QueryRow(ctx, `select coalesce(min(position) < (select max(position) from events), true)
+			from checkpoints`).Scan(&behind); err != nil {
 			return fmt.Errorf("wait for the views: %w", err)
 		}
 		time.Sleep(200 * time.Millisecond)

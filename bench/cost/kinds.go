@@ -88,7 +88,8 @@ func (b *bench) job(ctx context.Context) error {
 
 // call calls the simulated model that answers at once.
 func (b *bench) call(ctx context.Context) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, b.base+"/v2/models/sim/echo", bytes.NewReader([]byte(`{"prompt":"a red square"}`)))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, b.base+"/v2/models/sim/echo",
+		bytes.NewReader([]byte(`{"prompt":"a red square"}`)))
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,8 @@ func asJobs(ctx context.Context, pictures []picture, repeats int) (err error) {
 		}
 		millis = millis[1:] // the first warms the service
 		slices.Sort(millis)
-		fmt.Printf("%d²   %8.1f %8.1f ms min/median   %.2fx the speed of pillow+numpy alone\n", p.side, millis[0], millis[len(millis)/2], p.other/millis[0])
+		fmt.Printf("%d²   %8.1f %8.1f ms min/median   %.2fx the speed of pillow+numpy alone\n", p.side, millis[0], millis[len(millis)/2],
+			p.other/millis[0])
 	}
 	fmt.Printf("peak MB of the whole service %d\n", s.ServiceMemory())
 	return nil

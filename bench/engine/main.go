@@ -201,7 +201,8 @@ func child(name string, args ...string) (s sample, err error) {
 }
 
 func report(side, size int, ours, other []sample) {
-	fmt.Printf("\n%d × %d, input %.2f MB\n%-8s %17s %17s %12s\n", side, side, float64(size)/1e6, "step", "engine", "pillow+numpy", "ratio (min)")
+	fmt.Printf("\n%d × %d, input %.2f MB\n%-8s %17s %17s %12s\n", side, side, float64(size)/1e6, "step", "engine", "pillow+numpy",
+		"ratio (min)")
 	for _, step := range []string{"load", "lanczos", "blur", "invert", "save", "total"} {
 		a, b := spread(ours, step), spread(other, step)
 		fmt.Printf("%-8s %8.1f %8.1f %8.1f %8.1f %8.2fx\n", step, a[0], a[1], b[0], b[1], b[0]/a[0])

@@ -164,7 +164,8 @@ func (b *bench) wide(ctx context.Context) error {
 		return err
 	}
 	a, h := harness.Median(seconds(alone)), harness.Median(seconds(beside))
-	fmt.Printf("wide:    a job of one long node takes %.0f ms alone and %.0f ms beside 5 jobs of %d long nodes each, ratio %.1f; %d of those 5 had ended\n",
+	fmt.Printf("wide:    a job of one long node takes %.0f ms alone and %.0f ms beside 5 jobs of %d long nodes each, ratio %.1f; %d of "+
+		"those 5 had ended\n",
 		a*1000, h*1000, branches, h/a, done)
 	return huge.call(ctx, http.MethodPost, "/api/interrupt", "", nil)
 }

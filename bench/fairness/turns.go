@@ -70,9 +70,11 @@ func (b *bench) turns(ctx context.Context) error {
 		return errors.New("the long jobs ended before a short one was submitted")
 	}
 	a, s := harness.Median(alone[1:]), harness.Median(beside) // which sorts them
-	fmt.Printf("turns:   a job of four short nodes takes %.0f ms alone, %.0f ms (largest %.0f, %d jobs) beside %d jobs of %d long nodes, ratio %.1f\n",
+	fmt.Printf("turns:   a job of four short nodes takes %.0f ms alone, %.0f ms (largest %.0f, %d jobs) beside %d jobs of %d long nodes, "+
+		"ratio %.1f\n",
 		a*1000, s*1000, beside[len(beside)-1]*1000, len(beside), longJobs, longNodes, s/a)
-	fmt.Printf("turns:   those take %.1f s, %.1f s beside the short ones, ratio %.2f\n", quiet.Seconds(), shared.Seconds(), shared.Seconds()/quiet.Seconds())
+	fmt.Printf("turns:   those take %.1f s, %.1f s beside the short ones, ratio %.2f\n", quiet.Seconds(), shared.Seconds(),
+		shared.Seconds()/quiet.Seconds())
 	return nil
 }
 

@@ -24,9 +24,8 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/millrace-dev/millrace/api"
-	"github.com/millrace-dev/millrace/api/about"
-	"github.com/millrace-dev/millrace/api/cloud"
-	"github.com/millrace-dev/millrace/api/jobio"
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/live"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/stream"
 )
@@ -110,16 +109,6 @@ type millrace struct {
 	hub    *stream.Hub
 }
 
-type nothing struct {
-	api.Commands
-	api.JobReader
-	api.JobQueue
-	cloud.Sources
-	jobio.Links
-}
-
-func (nothing) Check(context.Context) []about.Part { return nil }
-
 type hubLive struct{ hub *stream.Hub }
 
 func (l hubLive) Subscribe(_ context.Context, owner string) (*stream.Subscription, stream.Snapshot, error) {
@@ -128,11 +117,11 @@ func (l hubLive) Subscribe(_ context.Context, owner string) (*stream.Subscriptio
 
 func newMillrace() *millrace {
 	hub := stream.NewHub(stream.HubOptions{})
-	n := nothing{}
-	handler, err := api.New(api.Deps{
-		Auth: account.Anyone{}, Jobs: n, Reader: n, Queue: n, Sources: n, Links: n, Live: hubLive{hub}, Readiness: n,
-		Logger: slog.New(slog.DiscardHandler),
-	}, api.Options{MaxSockets: 1 << 20})
+	e, err := edge.New(edge.Deps{Auth: account.Anyone{}, Logger: slog.New(slog.DiscardHandler)}, edge.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	handler, err := api.New(e, live.New(live.Deps{Edge: e, Source: hubLive{hub}}, live.Options{MaxSockets: 1 << 20}))
 	if err != nil {
 		log.Fatal(err)
 	}

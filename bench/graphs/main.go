@@ -90,7 +90,8 @@ func memory(ctx context.Context, s *harness.Service, jobs *harness.Platform, tot
 		fmt.Printf("after %6d jobs: %d MiB resident\n", (step+1)*total/steps, now)
 	}
 	if first > 0 {
-		fmt.Printf("memory:  %.2f of what it was after the first tenth (flat is about 1), peak %d MiB\n", float64(s.ResidentMemory())/float64(first), s.ServiceMemory())
+		fmt.Printf("memory:  %.2f of what it was after the first tenth (flat is about 1), peak %d MiB\n",
+			float64(s.ResidentMemory())/float64(first), s.ServiceMemory())
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
+	"github.com/millrace-dev/millrace/projections"
 	"github.com/millrace-dev/millrace/projections/assets"
 )
 
@@ -71,14 +72,20 @@ func (s *seeds) add(position int64, tag string) {
 		Account: "local", Data: data, RecordedAt: now,
 	}
 	s.recorded = append(s.recorded, rec)
-	s.files = append(s.files, []any{uuid.MustParse(string(id)), "local", hash[:], int64(1), "a/b", path, "input", "seed", string(id), true, tags})
+	s.files = append(s.files, []any{
+		uuid.MustParse(string(id)), "local", hash[:], int64(1), "a/b", path, "input", "seed", string(id), true,
+		tags,
+	})
 	s.streams = append(s.streams, []any{rec.Stream, "local", int64(1)})
 	s.written = append(s.written, []any{position, rec.Stream, int64(1), rec.ID, rec.Type, "local", rec.Data, json.RawMessage(`{}`), now})
 }
 
-func (s *seeds) write(ctx context.Context, pool *pgxpool.Pool, view *assets.Projection) error {
+func (s *seeds) write(ctx context.Context, pool *pgxpool.Pool, view projections.Projection) error {
 	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-		columns := []string{"asset_id", "account", "hash", "size", "content_type", "file_path", "folder", "subfolder", "filename", "named", "tags"}
+		columns := []string{
+			"asset_id", "account", "hash", "size", "content_type", "file_path", "folder", "subfolder", "filename", "named",
+			"tags",
+		}
 		err := Copy(ctx, tx, "files", columns, s.files)
 		if err == nil {
 			err = Copy(ctx, tx, "streams", []string{"id", "account", "version"}, s.streams)

@@ -20,7 +20,8 @@ func TestSeededAssetsAreInEveryTable(t *testing.T) {
 	require.NoError(t, err)
 	defer pool.Close()
 	for _, query := range []string{
-		`select count(distinct position) from events`, `select count(*) from streams`, `select count(*) from files`, `select count(*) from assets_v2`,
+		`select count(distinct position) from events`, `select count(*) from streams`, `select count(*) from files`,
+		`select count(*) from assets_v1`,
 	} {
 		var n int
 		require.NoError(t, pool.QueryRow(t.Context(), query).Scan(&n), query)

@@ -101,13 +101,16 @@ type usage struct {
 func (m *Meter) read(ctx context.Context) (usage, error) {
 	u := usage{at: time.Now(), cpu: m.service.cpuByPart()}
 	var err error
-	if u.transactions, err = m.byDatabase(ctx, `select datname, xact_commit + xact_rollback from pg_stat_database where datname is not null`); err != nil {
+	if u.transactions, err = m.byDatabase(ctx, `select datname, xact_commit + xact_rollback from pg_stat_database
+		where datname is not null`); err != nil {
 		return u, err
 	}
-	if u.statements, err = m.byDatabase(ctx, `select d.datname, sum(s.calls)::bigint from pg_stat_statements s join pg_database d on d.oid = s.dbid group by 1`); err != nil {
+	if u.statements, err = m.byDatabase(ctx, `select d.datname, sum(s.calls)::bigint from pg_stat_statements s
+		join pg_database d on d.oid = s.dbid group by 1`); err != nil {
 		return u, err
 	}
-	if u.wal, err = m.byDatabase(ctx, `select d.datname, sum(s.wal_bytes)::bigint from pg_stat_statements s join pg_database d on d.oid = s.dbid group by 1`); err != nil {
+	if u.wal, err = m.byDatabase(ctx, `select d.datname, sum(s.wal_bytes)::bigint from pg_stat_statements s
+		join pg_database d on d.oid = s.dbid group by 1`); err != nil {
 		return u, err
 	}
 	err = m.db.QueryRow(ctx, `select wal_bytes::float8, wal_sync::float8 from pg_stat_wal`).Scan(&u.walBytes, &u.syncs)
@@ -281,7 +284,8 @@ func (m *Meter) ForgetStatements(ctx context.Context) error {
 // the milliseconds that one took on average, the bytes that it wrote to the log for one unit, and its database.
 func (m *Meter) PrintStatements(ctx context.Context, w io.Writer, units, limit int) error {
 	rows, err := m.db.Query(ctx, `select d.datname, s.calls, s.mean_exec_time, s.wal_bytes::bigint, regexp_replace(s.query, '\s+', ' ', 'g')
-		from pg_stat_statements s join pg_database d on d.oid = s.dbid where d.datname <> $1 order by s.calls desc limit $2`, adminDatabase, limit)
+		from pg_stat_statements s join pg_database d on d.oid = s.dbid where d.datname <> $1 order by s.calls desc limit $2`, adminDatabase,
+		limit)
 	if err != nil {
 		return err
 	}
@@ -289,7 +293,8 @@ func (m *Meter) PrintStatements(ctx context.Context, w io.Writer, units, limit i
 	var calls, wal int64
 	var millis float64
 	_, err = pgx.ForEachRow(rows, []any{&database, &calls, &millis, &wal, &query}, func() error {
-		_, err := fmt.Fprintf(w, "%6.2f × %7.3f ms %7.0f B  %-10s %s\n", float64(calls)/float64(units), millis, float64(wal)/float64(units), database, shorten(query))
+		_, err := fmt.Fprintf(w, "%6.2f × %7.3f ms %7.0f B  %-10s %s\n", float64(calls)/float64(units), millis, float64(wal)/float64(units),
+			database, shorten(query))
 		return err
 	})
 	return err

@@ -54,7 +54,9 @@ var EventColumns = []string{"position", "stream", "version", "id", "type", "acco
 // CopyLog copies the events of items past the log's own statement; the service must be down. It takes positions for so many
 // events of each item, and calls write for each batch of items, two at a time, with the position before the batch's first
 // event. It returns the last position taken.
-func CopyLog(ctx context.Context, dsn string, items, events, batch int, write func(ctx context.Context, pool *pgxpool.Pool, before int64, first, count int) error) (last int64, err error) {
+func CopyLog(ctx context.Context, dsn string, items, events, batch int,
+	write func(ctx context.Context, pool *pgxpool.Pool, before int64, first, count int) error,
+) (last int64, err error) {
 	pool, err := postgres.Open(ctx, dsn, postgres.PoolOptions{MaxConns: 4})
 	if err != nil {
 		return 0, err

@@ -23,7 +23,8 @@ type Engine struct {
 // NewEngine starts a worker for a workflow; register adds its activities.
 func NewEngine(address string, workflow any, register func(worker.Registry)) (*Engine, error) {
 	c, err := client.Dial(client.Options{
-		HostPort: address, Logger: silent{}, ConnectionOptions: client.ConnectionOptions{GrpcCompression: &client.GrpcCompressionNone{}}, // as in the service
+		// as in the service
+		HostPort: address, Logger: silent{}, ConnectionOptions: client.ConnectionOptions{GrpcCompression: &client.GrpcCompressionNone{}},
 	})
 	if err != nil {
 		return nil, err

@@ -28,7 +28,8 @@ type Platform struct {
 
 // NewPlatform connects to the service at base.
 func NewPlatform(ctx context.Context, base string) (*Platform, error) {
-	socket, _, err := websocket.DefaultDialer.DialContext(ctx, "ws"+strings.TrimPrefix(base, "http")+"/ws?clientId=bench", nil) // the dialer closes it
+	// the dialer closes it
+	socket, _, err := websocket.DefaultDialer.DialContext(ctx, "ws"+strings.TrimPrefix(base, "http")+"/ws?clientId=bench", nil)
 	if err != nil {
 		return nil, err
 	}

@@ -57,7 +57,8 @@ func runBurst(ctx context.Context, base string, jobs, clients int) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	fmt.Printf("burst:   %d jobs by %d clients in %s, %.0f/s; POST accepted p50 %s, p99 %s; refused with Retry-After %d times, p99 %s\n", jobs, clients, round(took),
+	fmt.Printf("burst:   %d jobs by %d clients in %s, %.0f/s; POST accepted p50 %s, p99 %s; refused with Retry-After %d times, p99 %s\n", jobs,
+		clients, round(took),
 		float64(jobs)/took.Seconds(), quantile(b.accepted, 0.5), quantile(b.accepted, 0.99), len(b.refused), quantile(b.refused, 0.99))
 	fmt.Printf("         meanwhile %d lists of jobs: p50 %s, p95 %s; refused %d (targets: POST p99 150ms, lists p95 60ms)\n",
 		len(b.listed), quantile(b.listed, 0.5), quantile(b.listed, 0.95), b.busy)

@@ -58,7 +58,8 @@ func run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := s.Serve(ctx, append(env, "MILLRACE_SLOTS=64", "MILLRACE_QUEUE_DEPTH="+strconv.Itoa(*many+*crowd), "MILLRACE_NODE_CACHE=4294967296")...); err != nil {
+	if err := s.Serve(ctx, append(env, "MILLRACE_SLOTS=64", "MILLRACE_QUEUE_DEPTH="+strconv.Itoa(*many+*crowd),
+		"MILLRACE_NODE_CACHE=4294967296")...); err != nil {
 		return err
 	}
 	bare, err := harness.NewEngine(s.TemporalAddress, bareWorkflow, func(w worker.Registry) { w.RegisterActivity(nothing) })
@@ -90,7 +91,8 @@ func run(ctx context.Context) (err error) {
 // compare measures rates.
 func compare(ctx context.Context, bare *harness.Engine, jobs *harness.Platform, rounds, clients int, span time.Duration) error {
 	job := func(ctx context.Context) error { return jobs.One(ctx, graph()) }
-	fmt.Printf("%d clients, %d rounds of %s each side; one task queue partition, 4 workflow pollers, fsync and synchronous commit on\n", clients, rounds, span)
+	fmt.Printf("%d clients, %d rounds of %s each side; one task queue partition, 4 workflow pollers, fsync and synchronous commit on\n",
+		clients, rounds, span)
 	for _, side := range []func(context.Context) error{bare.One, job} { // warm both
 		if _, err := harness.Measure(ctx, span/2, clients, side); err != nil {
 			return err
@@ -111,7 +113,8 @@ func compare(ctx context.Context, bare *harness.Engine, jobs *harness.Platform, 
 		fmt.Printf("round %d: bare workflow %6.1f/s   job %6.1f/s   ratio %.2f\n", i+1, b, j, j/b)
 		bareRates, jobRates, ratios = append(bareRates, b), append(jobRates, j), append(ratios, j/b)
 	}
-	fmt.Printf("median:  bare workflow %6.1f/s   job %6.1f/s   ratio %.2f (target 0.70)\n", harness.Median(bareRates), harness.Median(jobRates), harness.Median(ratios))
+	fmt.Printf("median:  bare workflow %6.1f/s   job %6.1f/s   ratio %.2f (target 0.70)\n", harness.Median(bareRates),
+		harness.Median(jobRates), harness.Median(ratios))
 	if b, j := harness.Median(bareCost), harness.Median(jobCost); b > 0 {
 		fmt.Printf("cpu:     a bare workflow %.1f ms, a job %.1f ms of processor time in all, ratio %.2f\n", b, j, b/j)
 	}
@@ -147,7 +150,8 @@ func alone(ctx context.Context, s *harness.Service, bare *harness.Engine, jobs *
 		}
 		pictures = append(pictures, took)
 	}
-	fmt.Printf("alone:   bare workflow p50 %s   POST to terminal GET p50 %s, p95 %s (target p50 15ms)   with a picture of 512² p50 %s, p95 %s (25ms)\n",
+	fmt.Printf("alone:   bare workflow p50 %s   POST to terminal GET p50 %s, p95 %s (target p50 15ms)   with a picture of 512² p50 %s, p95 "+
+		"%s (25ms)\n",
 		round(harness.Quantile(workflows, 0.5)), round(harness.Quantile(polled, 0.5)), round(harness.Quantile(polled, 0.95)),
 		round(harness.Quantile(pictures, 0.5)), round(harness.Quantile(pictures, 0.95)))
 	fmt.Printf("memory:  service peak %d MiB\n", s.ServiceMemory())

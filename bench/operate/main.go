@@ -127,7 +127,8 @@ func show(ctx context.Context, out io.Writer, few, many string, rounds int) (flo
 	}
 	a, b := times[0][rounds/2], times[1][rounds/2]
 	ratio := float64(b) / float64(a)
-	fmt.Fprintf(out, "jobs show, median of %d: among few %s, among many %s\n", rounds, a.Round(time.Microsecond), b.Round(time.Microsecond)) // printed
+	// printed
+	fmt.Fprintf(out, "jobs show, median of %d: among few %s, among many %s\n", rounds, a.Round(time.Microsecond), b.Round(time.Microsecond))
 	_, err := fmt.Fprintf(out, "jobs_show_ratio %.2f (target <= %.1f)\n\n", ratio, targetRatio)
 	return ratio, err
 }
@@ -139,6 +140,7 @@ func rebuild(ctx context.Context, out io.Writer, dsn string, events int) (float6
 		return 0, err
 	}
 	rate := float64(events) / took.Seconds()
-	_, err = fmt.Fprintf(out, "views rebuild, all, %d events in %s\nrebuild_facts_per_second %.0f (target >= %d)\n", events, took.Round(time.Millisecond), rate, targetRate)
+	_, err = fmt.Fprintf(out, "views rebuild, all, %d events in %s\nrebuild_facts_per_second %.0f (target >= %d)\n", events,
+		took.Round(time.Millisecond), rate, targetRate)
 	return rate, err
 }

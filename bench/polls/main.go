@@ -51,7 +51,8 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 	fmt.Printf("%7d more:  %6.0f polls/s   p50 %-8s p99 %s\n", *finished, many.rate, show(many.p50), show(many.p99))
-	fmt.Printf("as slow by rate: %.2f times   by p50: %.2f times   (target at most 1.20)\n", few.rate/many.rate, float64(many.p50)/float64(few.p50))
+	fmt.Printf("as slow by rate: %.2f times   by p50: %.2f times   (target at most 1.20)\n", few.rate/many.rate,
+		float64(many.p50)/float64(few.p50))
 	return nil
 }
 

@@ -36,7 +36,9 @@ func seed(ctx context.Context, dsn string, count int) error {
 			for i := range appends {
 				appends[i] = life(job.NewID(), float64(done+i))
 			}
-			_, err := store.AppendAll(gctx, pool, appends)
+			_, err := store.Write(gctx, eventstore.Decision{
+				Decide: func(_ context.Context, _ postgres.Tx, c *eventstore.Changes) error { return c.Append(appends...) },
+			})
 			return err
 		})
 	}
@@ -58,7 +60,10 @@ func life(id job.ID, number float64) eventlog.Append {
 		node, kind string
 		data       any
 	}{
-		{"", job.TypeSubmitted, job.SubmittedV1{Number: number, Surface: job.SurfaceCloud, Document: job.Document{Inline: `{"prompt":{}}`}, Targets: []string{"3"}, NodesTotal: 3}},
+		{"", job.TypeSubmitted, job.SubmittedV1{
+			Number: number, Surface: job.SurfaceCloud, Document: job.Document{Inline: `{"prompt":{}}`},
+			Targets: []string{"3"}, NodesTotal: 3,
+		}},
 		{"", job.TypeAdmitted, job.AdmittedV1{Run: run}},
 		{"", job.TypeStarted, job.StartedV1{Run: run, NodesTotal: 3, Worker: "seed", Execution: "seed"}},
 		{"", job.TypeNodesCached, job.NodesCachedV1{Run: run, Nodes: []string{}}},

@@ -139,7 +139,8 @@ func together(ctx context.Context, rounds int, span time.Duration, clients int, 
 	}
 	const target, rate = 0.6, 200
 	fmt.Printf("median:  bare workflow %6.1f/s   router %6.1f/s, target %d/s %s   ratio %.2f; target %.2f %s\n",
-		column(ratios, 0), column(ratios, 1), rate, verdict(column(ratios, 1) >= rate), column(ratios, 2), target, verdict(column(ratios, 2) >= target))
+		column(ratios, 0), column(ratios, 1), rate, verdict(column(ratios, 1) >= rate), column(ratios, 2), target,
+		verdict(column(ratios, 2) >= target))
 	return nil
 }
 
@@ -194,7 +195,8 @@ func large(ctx context.Context, s *harness.Service, p *provider, r *router) erro
 	}
 	const target = 64
 	over := most.Load() - idle
-	fmt.Printf("large:   an answer of %d MB: direct %s   through the router %s   memory idle %d MiB, at most %d MiB over it; target %d MiB %s\n",
+	fmt.Printf("large:   an answer of %d MB: direct %s   through the router %s   memory idle %d MiB, at most %d MiB over it; target %d MiB "+
+		"%s\n",
 		largeAnswer/1_000_000, round(time.Since(began)/times), round(took), idle, over, target, verdict(over < target))
 	return nil
 }

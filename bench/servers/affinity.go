@@ -47,7 +47,8 @@ func (b *bench) affinity(ctx context.Context) error {
 		}
 		loads := slices.Concat(all[0].Loads(), all[1].Loads())
 		once := len(loads) == 2 && loads[0] != loads[1]
-		fmt.Printf("affinity:   ten graphs of two checkpoints, in turns, on two servers: loads %v; target each once %s\n", loads, b.verdict("affinity", once))
+		fmt.Printf("affinity:   ten graphs of two checkpoints, in turns, on two servers: loads %v; target each once %s\n", loads,
+			b.verdict("affinity", once))
 		return nil
 	})
 }

@@ -34,7 +34,10 @@ type client struct {
 
 // dial connects to a server, or to Millrace.
 func dial(ctx context.Context, base string) (*client, error) {
-	c := &client{base: base, id: uuid.NewString(), ends: map[string]chan struct{}{}, over: make(chan struct{}), http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
+	c := &client{
+		base: base, id: uuid.NewString(), ends: map[string]chan struct{}{}, over: make(chan struct{}),
+		http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}},
+	}
 	socket, _, err := websocket.DefaultDialer.DialContext(ctx, "ws"+strings.TrimPrefix(base, "http")+"/ws?clientId="+c.id, nil)
 	if err != nil {
 		return nil, err

@@ -55,7 +55,9 @@ func (b *bench) failover(ctx context.Context) error {
 }
 
 // oneFailover runs a segment of two seconds, kills its server in the middle, and starts the server again at the end.
-func oneFailover(ctx context.Context, s *harness.Service, db *pgx.Conn, c *client, all machines) (known, elsewhere time.Duration, err error) {
+func oneFailover(ctx context.Context, s *harness.Service, db *pgx.Conn, c *client,
+	all machines,
+) (known, elsewhere time.Duration, err error) {
 	if err := allHealthy(ctx, s, len(all)); err != nil {
 		return 0, 0, err
 	}
@@ -80,7 +82,8 @@ func oneFailover(ctx context.Context, s *harness.Service, db *pgx.Conn, c *clien
 		return 0, 0, err
 	}
 	var lost time.Time
-	if err := db.QueryRow(ctx, `select min(recorded_at) from events where type = 'job.segment_ended.v1' and data ->> 'outcome' = 'given_up' and recorded_at >= $1`, killed).
+	if err := db.QueryRow(ctx, `select min(recorded_at) from events where type = 'job.segment_ended.v1' and data ->> 'outcome' = 'given_up'
+		and recorded_at >= $1`, killed).
 		Scan(&lost); err != nil {
 		return 0, 0, fmt.Errorf("the log does not say that the server was lost: %w", err)
 	}

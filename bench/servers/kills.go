@@ -60,7 +60,8 @@ func (b *bench) killing(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("kills:      %d kills of %d servers and %d workers in %s, %d jobs\n", b.kills, killServers, killWorkers, time.Since(began).Round(time.Second), len(l.jobs))
+	fmt.Printf("kills:      %d kills of %d servers and %d workers in %s, %d jobs\n", b.kills, killServers, killWorkers,
+		time.Since(began).Round(time.Second), len(l.jobs))
 	return b.settle(ctx, l, all)
 }
 

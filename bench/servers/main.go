@@ -41,7 +41,12 @@ func run(ctx context.Context) error {
 		name    string
 		measure func(context.Context) error
 	}{
-		{"overhead", b.overhead}, {"real", b.real}, {"throughput", b.throughput}, {"failover", b.failover}, {"kills", b.killing}, {"affinity", b.affinity},
+		{"overhead", b.overhead},
+		{"real", b.real},
+		{"throughput", b.throughput},
+		{"failover", b.failover},
+		{"kills", b.killing},
+		{"affinity", b.affinity},
 	} {
 		if *only != "" && *only != part.name {
 			continue

@@ -101,7 +101,8 @@ var kinds = map[string]func() any{
 	"Deployment": func() any { return &apps.Deployment{} }, "Job": func() any { return &batch.Job{} },
 	"Service": func() any { return &core.Service{} }, "ServiceAccount": func() any { return &core.ServiceAccount{} },
 	"PersistentVolumeClaim": func() any { return &core.PersistentVolumeClaim{} }, "Ingress": func() any { return &networking.Ingress{} },
-	"NetworkPolicy": func() any { return &networking.NetworkPolicy{} }, "PodDisruptionBudget": func() any { return &policy.PodDisruptionBudget{} },
+	"NetworkPolicy":           func() any { return &networking.NetworkPolicy{} },
+	"PodDisruptionBudget":     func() any { return &policy.PodDisruptionBudget{} },
 	"HorizontalPodAutoscaler": func() any { return &autoscaling.HorizontalPodAutoscaler{} },
 }
 
@@ -188,7 +189,8 @@ func TestFilesThatVariablesNameAreMounted(t *testing.T) {
 			}
 			for _, e := range pod.Containers[0].Env {
 				if strings.HasPrefix(e.Value, "/") {
-					require.True(t, slices.ContainsFunc(mounted, func(dir string) bool { return strings.HasPrefix(e.Value, dir) }), "%s=%s of %s", e.Name, e.Value, role)
+					require.True(t, slices.ContainsFunc(mounted, func(dir string) bool { return strings.HasPrefix(e.Value, dir) }), "%s=%s of %s", e.Name,
+						e.Value, role)
 				}
 			}
 		}
@@ -208,9 +210,15 @@ func TestValuesThatContradictEachOtherAreRefusedWithTheRemedy(t *testing.T) {
 		"no secret key":               {m("secrets", m("keys", []any{"DATABASE_URL"})), []string{"openssl rand"}},
 		"a setting that is unknown":   {m("settings", m("MILLRACE_SLOT", "3")), []string{"MILLRACE_SLOT"}},
 		"a secret among the settings": {m("settings", m("MILLRACE_TOKEN", "hunter2")), []string{"MILLRACE_TOKEN"}},
-		"keda without Prometheus":     {m("scaler", m("kind", "keda"), "worker", m("autoscaling", m("enabled", true))), []string{"scaler.prometheus"}},
+		"keda without Prometheus": {
+			m("scaler", m("kind", "keda"), "worker", m("autoscaling", m("enabled", true))),
+			[]string{"scaler.prometheus"},
+		},
 		"a disruption budget of both": {m("api", m("disruption", m("minAvailable", 1))), []string{"disruption"}},
-		"two identities for Temporal": {m("temporal", m("apiKey", m("secret", "a"), "tls", m("enabled", true, "client", m("secret", "b")))), []string{"unset the other"}},
+		"two identities for Temporal": {
+			m("temporal", m("apiKey", m("secret", "a"), "tls", m("enabled", true, "client", m("secret", "b")))),
+			[]string{"unset the other"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -57,8 +57,9 @@ func programs(root, version, temporal string) []Program {
 			Flags: "-s -w -X github.com/millrace-dev/millrace/internal/config/version.Version=" + version,
 		},
 		{
-			Name: "millrace-temporal", Dir: filepath.Join(root, "localtemporal"), Package: ".", Profile: filepath.Join(profiles, "millrace-temporal.pgo"),
-			Flags: "-s -w -X main.version=" + temporal,
+			Name: "millrace-temporal", Dir: filepath.Join(root, "localtemporal"), Package: ".",
+			Profile: filepath.Join(profiles, "millrace-temporal.pgo"),
+			Flags:   "-s -w -X main.version=" + temporal,
 		},
 	}
 }

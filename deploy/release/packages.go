@@ -56,6 +56,7 @@ func (r Release) contents(dir string) files.Contents {
 		})
 	}
 	return append(all, &files.Content{
-		Source: filepath.Join(r.Root, "LICENSE"), Destination: "/usr/share/doc/millrace/copyright", FileInfo: &files.ContentFileInfo{Mode: 0o644, MTime: r.Time},
+		Source: filepath.Join(r.Root, "LICENSE"), Destination: "/usr/share/doc/millrace/copyright",
+		FileInfo: &files.ContentFileInfo{Mode: 0o644, MTime: r.Time},
 	})
 }

@@ -25,9 +25,12 @@ func small(t *testing.T, out string) Release {
 	t.Helper()
 	return Release{
 		Version: "v1.2.3", Out: out, Root: "../..", Time: time.Unix(1_800_000_000, 0).UTC(),
-		Targets:  []Target{{"linux", "amd64"}, {"darwin", "arm64"}},
-		Programs: []Program{{Name: "millrace", Dir: ".", Package: "./testdata/hello", Flags: "-s -w"}, {Name: "millrace-temporal", Dir: ".", Package: "./testdata/hello", Flags: "-s -w"}},
-		Log:      func(string) {},
+		Targets: []Target{{"linux", "amd64"}, {"darwin", "arm64"}},
+		Programs: []Program{
+			{Name: "millrace", Dir: ".", Package: "./testdata/hello", Flags: "-s -w"},
+			{Name: "millrace-temporal", Dir: ".", Package: "./testdata/hello", Flags: "-s -w"},
+		},
+		Log: func(string) {},
 	}
 }
 
@@ -52,10 +55,12 @@ func TestAReleaseHasEverythingAndIsTheSameEachTime(t *testing.T) {
 		names = append(names, name)
 	}
 	require.ElementsMatch(t, []string{
-		"millrace_1.2.3_linux_amd64.tar.gz", "millrace_1.2.3_linux_amd64.deb", "millrace_1.2.3_linux_amd64.rpm", "millrace_1.2.3_linux_amd64.sbom.json",
+		"millrace_1.2.3_linux_amd64.tar.gz", "millrace_1.2.3_linux_amd64.deb", "millrace_1.2.3_linux_amd64.rpm",
+		"millrace_1.2.3_linux_amd64.sbom.json",
 		"millrace_1.2.3_darwin_arm64.tar.gz", "millrace_1.2.3_darwin_arm64.sbom.json",
 	}, names)
-	require.Equal(t, []string{"millrace", "millrace-temporal", "LICENSE", "README.md"}, archived(t, filepath.Join(out, "millrace_1.2.3_linux_amd64.tar.gz")))
+	require.Equal(t, []string{"millrace", "millrace-temporal", "LICENSE", "README.md"},
+		archived(t, filepath.Join(out, "millrace_1.2.3_linux_amd64.tar.gz")))
 	require.FileExists(t, filepath.Join(out, "image", "amd64", "millrace"))
 
 	var bom struct {

@@ -31,7 +31,8 @@ func (in *Instance) openBlobs(ctx context.Context) (blob.Store, error) {
 	}
 	return bucket.Open(ctx, bucket.Options{
 		Endpoint: b.Endpoint, Region: b.Region, Bucket: b.Name, Prefix: b.Prefix, AccessKey: b.AccessKey, SecretKey: b.SecretKey,
-		Insecure: b.Insecure, Encrypt: bucket.Encryption(b.Encrypt), KMSKey: b.KMSKey, Spool: filepath.Join(in.cfg.DataDir, "spool"), Locks: assetstore.NewBlobLocks(in.pool), Log: in.log,
+		Insecure: b.Insecure, Encrypt: bucket.Encryption(b.Encrypt), KMSKey: b.KMSKey, Spool: filepath.Join(in.cfg.DataDir, "spool"),
+		Locks: assetstore.NewBlobLocks(in.pool), Log: in.log,
 	})
 }
 

@@ -1,19 +1,13 @@
 package app
 
 import (
-	"context"
-
-	"golang.org/x/sync/errgroup"
-
 	"github.com/millrace-dev/millrace/internal/comfyui/catalogue"
 	"github.com/millrace-dev/millrace/internal/domain/server"
 )
 
 // catalogue keeps, for editors, the lists that ComfyUI servers offer besides their classes.
-func (in *Instance) catalogue(ctx context.Context, group *errgroup.Group) *catalogue.Catalogue {
-	c := catalogue.New(in.Members, catalogue.Options{Web: in.cfg.Servers.Web, Log: in.log})
-	group.Go(func() error { return c.Run(ctx) })
-	return c
+func (in *Instance) catalogue() *catalogue.Catalogue {
+	return catalogue.New(in.Members, catalogue.Options{Web: in.settings.web, Log: in.log})
 }
 
 // Members returns the supported servers.

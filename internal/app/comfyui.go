@@ -117,7 +117,7 @@ func (in *Instance) segments() (*activities.Segments, error) {
 	s := activities.NewSegments(in.servers, driving.New(driving.Options{
 		MaxOutput: in.cfg.Servers.MaxOutput, MaxPixels: in.cfg.MaxPixels, Sounds: in.ffmpeg,
 	}))
-	if len(in.cfg.Servers.ComfyOrg) == 0 {
+	if len(in.settings.comfyOrg) == 0 {
 		return s, nil
 	}
 	var err error

@@ -10,13 +10,12 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/millrace-dev/millrace/internal/config"
-	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/localstack"
 )
 
 // Dev runs the private servers and all roles until ctx ends or one of them fails permanently.
 func Dev(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer) error {
-	if err := cfg.Validate(); err != nil {
+	if err := validate(cfg); err != nil {
 		return err
 	}
 	if err := checkEditor(cfg); err != nil { // fail before the servers are started
@@ -34,7 +33,8 @@ func Dev(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer
 	}
 	password, open := uiPassword(cfg)
 	if !open {
-		log.Warn("Temporal's Web UI is off: it shows the workflows of all accounts, and in mode keys it needs an operator's password; set MILLRACE_ADMIN_TOKEN")
+		log.Warn("Temporal's Web UI is off: it shows the workflows of all accounts, and in mode keys it needs an operator's password; " +
+			"set MILLRACE_ADMIN_TOKEN")
 	}
 	stack, err := localstack.Start(ctx, localstack.Options{
 		DataDir: cfg.DataDir, DatabaseURL: cfg.DatabaseURL, TemporalAddress: cfg.TemporalAddress,
@@ -56,7 +56,9 @@ func Dev(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer
 	if err != nil {
 		return err
 	}
-	leave, err := localstack.Addresses{DatabaseURL: cfg.DatabaseURL, TemporalAddress: cfg.TemporalAddress, Simulator: cfg.Router.Simulator}.Leave(cfg.DataDir)
+	leave, err := localstack.Addresses{
+		DatabaseURL: cfg.DatabaseURL, TemporalAddress: cfg.TemporalAddress, Simulator: cfg.Router.Simulator,
+	}.Leave(cfg.DataDir)
 	if err != nil {
 		return err
 	}
@@ -83,11 +85,11 @@ func Dev(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer
 // only operator's credential; without an admin token the UI is not served.
 func uiPassword(cfg config.Config) (password string, open bool) {
 	switch {
-	case cfg.Auth == account.ModeNone:
+	case cfg.Auth == config.AuthNone:
 		return "", true
 	case cfg.AdminToken != "":
 		return cfg.AdminToken, true
-	case cfg.Auth == account.ModeToken:
+	case cfg.Auth == config.AuthToken:
 		return cfg.Token, true
 	}
 	return "", false
@@ -96,7 +98,7 @@ func uiPassword(cfg config.Config) (password string, open bool) {
 // banner prints the addresses of all parts for a new user, with a request to paste.
 func banner(out io.Writer, cfg config.Config, base, ui string) {
 	credential := ""
-	if cfg.Auth != account.ModeNone {
+	if cfg.Auth != config.AuthNone {
 		credential = ` -H "X-API-Key: $KEY"`
 		if ui != "" {
 			ui += " (any user name; the password is the admin token, or else the token)"

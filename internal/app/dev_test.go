@@ -10,7 +10,6 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/app"
 	"github.com/millrace-dev/millrace/internal/config"
-	"github.com/millrace-dev/millrace/internal/domain/account"
 )
 
 // The lines to paste are complete requests.
@@ -40,17 +39,17 @@ func TestTheBannerCanBePasted(t *testing.T) {
 func TestTheWebUIAsksForAnOperatorsCredential(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		auth                   account.Mode
+		auth                   string
 		token, admin, password string
 		open                   bool
 	}{
-		"none":                 {auth: account.ModeNone, open: true},
-		"none with admin":      {auth: account.ModeNone, admin: "a", open: true},
-		"token":                {auth: account.ModeToken, token: "t", password: "t", open: true},
-		"token with admin":     {auth: account.ModeToken, token: "t", admin: "a", password: "a", open: true},
-		"keys":                 {auth: account.ModeKeys},
-		"keys with admin":      {auth: account.ModeKeys, admin: "a", password: "a", open: true},
-		"keys, token left set": {auth: account.ModeKeys, token: "t"},
+		"none":                 {auth: config.AuthNone, open: true},
+		"none with admin":      {auth: config.AuthNone, admin: "a", open: true},
+		"token":                {auth: config.AuthToken, token: "t", password: "t", open: true},
+		"token with admin":     {auth: config.AuthToken, token: "t", admin: "a", password: "a", open: true},
+		"keys":                 {auth: config.AuthKeys},
+		"keys with admin":      {auth: config.AuthKeys, admin: "a", password: "a", open: true},
+		"keys, token left set": {auth: config.AuthKeys, token: "t"},
 	} {
 		cfg := config.Default()
 		cfg.Auth, cfg.Token, cfg.AdminToken = c.auth, c.token, c.admin

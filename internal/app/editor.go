@@ -6,8 +6,6 @@ import (
 	"log/slog"
 	"path/filepath"
 
-	"github.com/millrace-dev/millrace/api"
-	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/internal/config"
 	"github.com/millrace-dev/millrace/internal/web/editor"
 	"github.com/millrace-dev/millrace/internal/web/editor/published"
@@ -43,13 +41,4 @@ func checkEditor(cfg config.Config) error {
 		return err
 	}
 	return files.Close()
-}
-
-// editor returns the editor that the API serves, or nil. Its directory stays open as long as the process runs.
-func (in *Instance) editor(sealer edge.Sealer, media []string) (*api.Editor, error) {
-	files, err := openEditor(in.cfg, media...)
-	if files == nil {
-		return nil, err
-	}
-	return &api.Editor{Files: files, Sealer: sealer}, nil
 }

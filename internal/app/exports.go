@@ -9,6 +9,7 @@ import (
 	"github.com/millrace-dev/millrace/activities/upkeep"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/export"
+	"github.com/millrace-dev/millrace/internal/domain/load"
 	"github.com/millrace-dev/millrace/internal/outbound"
 	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
 	"github.com/millrace-dev/millrace/projections/assets"
@@ -31,7 +32,7 @@ func (in *Instance) exports() *assetstore.Exports {
 
 // exportService accepts exports.
 func (in *Instance) exportService() export.Service {
-	return export.Service{Store: in.exports(), Chooser: in.chooser(), Storage: in.storage, Notify: in.relay.Notify}
+	return export.Service{Store: in.exports(), Chooser: in.chooser(), Storage: in.storage}
 }
 
 // downloadRecords returns the transactions of downloads.
@@ -43,10 +44,10 @@ func (in *Instance) downloadRecords() *assetstore.Downloads {
 func (in *Instance) startExports(ctx context.Context, group *errgroup.Group) {
 	records := in.exports()
 	packer := worker.NewExports(in.client, &upkeep.Exports{
-		Records: records, Chooser: in.chooser(), Blobs: in.blobs, Bus: in.bus, Notify: in.relay.Notify, Retention: in.cfg.Exports.Retention, Log: in.log,
+		Records: records, Chooser: in.chooser(), Blobs: in.blobs, Bus: in.bus, Retention: in.cfg.Exports.Retention, Log: in.log,
 	}, in.downloads(), worker.ExportOptions{TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter, Deployment: in.deployment()})
-	sweeper := sweep.NewExportReviver(in.client, records, in.relay.Notify, in.log)
-	fetches := sweep.NewDownloadReviver(in.client, in.downloadRecords(), in.relay.Notify, in.log)
+	sweeper := sweep.NewExportReviver(in.client, records, in.log)
+	fetches := sweep.NewDownloadReviver(in.client, in.downloadRecords(), in.log)
 	group.Go(func() error { return sweeper.Run(ctx) })
 	group.Go(func() error { return fetches.Run(ctx) })
 	group.Go(func() error { return packer.Run(ctx) })
@@ -55,13 +56,14 @@ func (in *Instance) startExports(ctx context.Context, group *errgroup.Group) {
 // downloads returns the service that fetches addresses for accounts, through the guard that refuses internal addresses.
 func (in *Instance) downloads() *upkeep.Downloads {
 	return &upkeep.Downloads{
-		Records: in.downloadRecords(), Assets: in.assetService(), Find: assets.NewReader(in.pool, in.types, nil).ByPublicID,
-		Fetch: outbound.New(outbound.Options{}).Sources(outbound.Bounds{Bytes: in.cfg.MaxUpload, Total: time.Hour}), // large files need a long time
+		Records: in.downloadRecords(), Assets: in.assetService(nil), Find: assets.NewReader(in.pool, in.types, nil).ByPublicID,
+		// large files need a long time
+		Fetch: outbound.New(outbound.Options{}).Sources(outbound.Bounds{Bytes: in.cfg.MaxUpload, Total: time.Hour}),
 		Fits:  in.storage.Fits, Bus: in.bus, Log: in.log,
 	}
 }
 
-// assetService accepts commands on assets.
-func (in *Instance) assetService() *asset.Service {
-	return asset.NewService(assetstore.New(in.pool, in.events).Within(in.storage), in.blobs, asset.Options{Notify: in.relay.Notify, Retention: in.cfg.AssetRetention})
+// assetService accepts commands on assets. Its uploads pass the gate; nil = nothing gives way to them.
+func (in *Instance) assetService(uploads *load.Gate) *asset.Service {
+	return asset.NewService(in.assets, in.blobs, asset.Options{Uploads: uploads, Retention: in.cfg.AssetRetention})
 }

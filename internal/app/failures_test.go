@@ -64,7 +64,8 @@ func TestWorkflowHistoriesHoldNoErrorTextOfTheDatabase(t *testing.T) {
 			require.NoError(t, err)
 			require.Error(t, run.Get(t.Context(), nil))
 			history := ""
-			for events := c.GetWorkflowHistory(t.Context(), run.GetID(), run.GetRunID(), false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); events.HasNext(); {
+			for events := c.GetWorkflowHistory(t.Context(), run.GetID(), run.GetRunID(), false,
+				enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); events.HasNext(); {
 				event, err := events.Next()
 				require.NoError(t, err)
 				history += protojson.Format(event)

@@ -16,107 +16,33 @@ import (
 
 	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/about"
-	apiconsole "github.com/millrace-dev/millrace/api/console"
-	"github.com/millrace-dev/millrace/api/console/models"
 	"github.com/millrace-dev/millrace/api/edge"
-	apijobs "github.com/millrace-dev/millrace/api/jobs"
-	"github.com/millrace-dev/millrace/api/webhooks"
-	"github.com/millrace-dev/millrace/internal/config/version"
 	"github.com/millrace-dev/millrace/internal/domain/account"
-	"github.com/millrace-dev/millrace/internal/domain/download"
-	"github.com/millrace-dev/millrace/internal/domain/hidden"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/outbound"
-	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
-	"github.com/millrace-dev/millrace/internal/postgres/jobstore"
 	"github.com/millrace-dev/millrace/internal/postgres/livestore"
 	"github.com/millrace-dev/millrace/internal/postgres/operatestore"
-	"github.com/millrace-dev/millrace/internal/postgres/serverstore"
-	"github.com/millrace-dev/millrace/internal/postgres/webhookstore"
-	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/internal/storage/signedurl"
-	"github.com/millrace-dev/millrace/internal/storage/userdata"
-	"github.com/millrace-dev/millrace/projections/assets"
-	"github.com/millrace-dev/millrace/projections/calls"
-	"github.com/millrace-dev/millrace/projections/fanout"
-	hiddenview "github.com/millrace-dev/millrace/projections/hidden"
-	"github.com/millrace-dev/millrace/projections/jobindex"
-	"github.com/millrace-dev/millrace/projections/jobs"
-	"github.com/millrace-dev/millrace/projections/stats"
-	"github.com/millrace-dev/millrace/projections/usage"
 )
 
 // handler builds the API and starts the readers of the log that it needs.
 func (in *Instance) handler(ctx context.Context, group *errgroup.Group) (http.Handler, error) {
-	auth, err := in.authenticator()
+	s, err := in.newSurfaces(ctx)
 	if err != nil {
 		return nil, err
 	}
-	signer, err := in.signer()
-	if err != nil {
-		return nil, err
-	}
-	sealer, err := in.key.Sealer()
-	if err != nil {
-		return nil, err
-	}
-	service, err := in.JobService()
-	if err != nil {
-		return nil, err
-	}
-	router, err := in.modelRouter()
-	if err != nil {
-		return nil, err
-	}
-	endpoints, err := in.webhookService()
-	if err != nil {
-		return nil, err
-	}
-	media, err := blob.Origins(ctx, in.blobs)
-	if err != nil {
-		return nil, err
-	}
-	page, err := in.editor(sealer, media)
-	if err != nil {
-		return nil, err
-	}
-	operated, err := in.operatedPages()
-	if err != nil {
-		return nil, err
-	}
-	reader := jobs.NewReader(in.pool, in.types, in.tail)
-	live := fanout.New(reader, in.events, in.types, in.hub, in.log)
-	live.RuntimeNames = in.cfg.RuntimeNames
-	group.Go(func() error { return live.Run(ctx, in.tail, in.bus) })
-	ends := apijobs.NewEnds()
+	group.Go(func() error { return s.live.Run(ctx, in.tail, in.bus) })
 	group.Go(func() error {
-		defer ends.Stop()
-		return in.follow(ctx, ends.Observe)
+		defer s.ends.Stop()
+		return in.follow(ctx, s.ends.Observe)
 	})
-	return api.New(api.Deps{
-		Auth: auth, Jobs: service, Reader: reader, Queue: in.jobs, Sources: in.sources(), Links: signer, Grants: signer,
-		Live: live, Files: in.files, Classes: in.classes, NodeFiles: in.files, Steps: livestore.NewProgress(in.pool),
-		Assets:    in.assetService(),
-		AssetView: assets.NewReader(in.pool, in.types, nil), Keys: jobstore.NewKeys(in.pool), Internet: outbound.New(outbound.Options{}),
-		Exports: in.exportService(), Downloads: download.Service{Store: in.downloadRecords(), Notify: in.relay.Notify},
-		Logs: &job.Logs{Events: in.events, Registry: in.types}, Ends: ends,
-		History: jobs.History{Service: hidden.Service{Events: in.events, Jobs: reader}, Marks: hiddenview.NewReader(in.pool, in.types), Jobs: reader},
-		Storage: in.storage,
-		Waits:   serverstore.New(in.pool, in.events), Servers: in.catalogue(ctx, group), Devices: in.devices,
-		Userdata:  userdata.Service{Store: accountstore.NewUserdata(in.pool).Within(in.storage), Blobs: in.blobs},
-		Console:   &api.Console{Histories: apiconsole.LogHistories{Events: in.events, Types: in.types}, Sealer: sealer, Retry: job.Retrier{Service: service, Sources: in.sources()}, Servers: serverstore.New(in.pool, in.events), Operator: in.operates(), Index: jobindex.NewReader(in.pool), Stats: stats.NewReader(in.pool), Now: reader, Calls: models.History{Record: in.calls, Listing: calls.NewReader(in.pool), Bodies: in.blobs}, Usage: usage.NewReader(in.pool), Operators: operated, Media: media},
-		Editor:    page,
-		Router:    router,
-		Webhooks:  &webhooks.Deps{Endpoints: endpoints, Deliveries: webhookstore.New(in.pool, in.events)},
-		Readiness: readiness{in}, Space: readiness{in}, Logger: in.log,
-	}, api.Options{
-		Mode: in.cfg.Auth, PublicURL: in.cfg.PublicURL, TrustedProxies: in.cfg.Proxies, AllowedHosts: in.allowedHosts(), AllowedOrigins: in.cfg.Origins,
-		MaxPrompt: in.cfg.MaxBody, MaxUpload: in.cfg.MaxUpload, MaxModelBody: in.cfg.Router.MaxBody, ModelBodies: in.cfg.Router.Bodies, Version: version.Version,
-		JobRetention: in.cfg.JobRetention, UploadIdle: in.cfg.UploadIdle, MaxSockets: in.cfg.MaxSockets, MaxStreams: in.cfg.MaxStreams,
-		RawStatus: in.cfg.RawStatus, RouteByClient: in.cfg.RouteByClient, RuntimeNames: in.cfg.RuntimeNames,
-	})
+	group.Go(func() error { return s.offered.Run(ctx) })
+	all, err := s.all()
+	if err != nil {
+		return nil, err
+	}
+	return api.New(s.edge, all...)
 }
 
 // operates returns the console's check of the operators' credential; nil if the admin API has an address of its own.
@@ -148,7 +74,7 @@ func (in *Instance) allowedHosts() []string {
 }
 
 func (in *Instance) authenticator() (edge.Authenticator, error) {
-	switch in.cfg.Auth {
+	switch in.settings.mode {
 	case account.ModeToken:
 		return account.NewStatic(in.cfg.Token)
 	case account.ModeKeys:
@@ -182,6 +108,7 @@ func (r readiness) Check(ctx context.Context) []about.Part {
 	defer cancel()
 	return []about.Part{
 		part("postgresql", true, r.writable(ctx)),
+		part("log", true, r.following()),
 		part("disk", true, r.CheckSpace()),
 		part("temporal", false, r.temporal(ctx)),
 		r.workers(ctx),
@@ -203,6 +130,14 @@ func (r readiness) writable(ctx context.Context) error {
 		err = errors.New("the database is read-only")
 	}
 	return err
+}
+
+// following fails until this process has read the log to its end: until then, nobody who waits in it learns of an end.
+func (r readiness) following() error {
+	if _, ok := r.in.tail.End(); !ok {
+		return errors.New("the end of the event log is not known yet")
+	}
+	return nil
 }
 
 // CheckSpace implements edge.Space. Accepted work needs space for its outputs and, if the database is on the same
@@ -253,8 +188,8 @@ func (in *Instance) JobService() (*job.Service, error) {
 		return nil, err
 	}
 	return job.NewService(job.Deps{
-		Store: in.jobs, Validator: &graph.Validator{Classes: in.classes}, Limits: in.limits(), Files: in.files,
-		Assets: in.files, Segments: in.servers, Labels: in.tiers, Blobs: in.blobs, Tiers: in.tiers, Sealer: sealer, Credentials: credentials, ForServers: len(in.cfg.Servers.ComfyOrg) > 0, Notify: in.starts.Notify,
-		UnderWay: in.submitting, Graphs: in.graphs, Price: in.price(), Log: in.log,
+		Store: in.jobs, Validator: &graph.Validator{Classes: in.classes}, Limits: in.limits(), Files: in.files, Assets: in.files,
+		Segments: in.servers, Labels: in.tiers, Blobs: in.blobs, Tiers: in.tiers, Sealer: sealer, Credentials: credentials,
+		ForServers: len(in.settings.comfyOrg) > 0, Notify: in.starts.Notify, Graphs: in.graphs, Price: in.price(), Log: in.log,
 	}), nil
 }

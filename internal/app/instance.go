@@ -2,10 +2,10 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
-	"runtime"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -20,10 +20,12 @@ import (
 	"github.com/millrace-dev/millrace/activities/nodevalue"
 	"github.com/millrace-dev/millrace/internal/comfyui/placement"
 	"github.com/millrace-dev/millrace/internal/config"
+	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/domain/eventtypes"
 	"github.com/millrace-dev/millrace/internal/domain/files"
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/load"
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/internal/domain/webhook"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
@@ -31,7 +33,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/node/standard"
 	"github.com/millrace-dev/millrace/internal/eventlog"
-	"github.com/millrace-dev/millrace/internal/model/catalog"
+	"github.com/millrace-dev/millrace/internal/partner/catalog"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
@@ -53,6 +55,7 @@ import (
 // Instance is one process: the parts that its roles share.
 type Instance struct {
 	cfg      config.Config
+	settings settings
 	log      *slog.Logger
 	roles    []Role
 	name     string // name of this process in events
@@ -67,13 +70,13 @@ type Instance struct {
 	sealers  secret.Sealers // encrypt data that outlives a key: webhooks and downloads
 	blobs    blob.Store
 	values   blob.Store
+	assets   *assetstore.Store
 	files    *files.Service
 	classes  *node.Registry
 	ffmpeg   *ffmpeg.Tool // nil = it is not installed
 	client   client.Client
 	relay    *outbox.Relay
-	starts   *outbox.Pace // of jobs, before the relay
-	hub      *stream.Hub  // fan-out to the watching clients of this process
+	hub      *stream.Hub // fan-out to the watching clients of this process
 	bus      stream.Bus
 	tiers    Tiers
 	traces   *telemetry.Provider // nil: no traces are exported
@@ -89,16 +92,25 @@ type Instance struct {
 	graphs   *job.Handover // nil unless this process both accepts and runs jobs
 	servers  *placement.Pool
 
+	submissions, uploads *load.Gate // requests under way
+	starts, ingestions   *load.Gate // before the relay: they give way to these requests
+
 	statements atomic.Int64            // statements that the pool has sent
-	submitting *outbox.Crowd           // submissions of jobs under way
 	payloads   converter.DataConverter // converts the payloads that Temporal stores
 	attributes namespace.Attributes    // whether workflows have search attributes
 }
 
 // Open connects the parts. It starts nothing.
 func Open(ctx context.Context, cfg config.Config, log *slog.Logger, roles []Role) (*Instance, error) {
-	in := &Instance{cfg: cfg, log: log, roles: roles, hub: stream.NewHub(stream.HubOptions{}), tiers: Tiers{Cfg: cfg}}
-	for _, step := range []func(context.Context) error{in.openLog, in.openStores, in.openServers, in.openTemporal, in.openModels, in.openSender} {
+	in := &Instance{cfg: cfg, log: log, roles: roles, hub: stream.NewHub(stream.HubOptions{})}
+	var err error
+	if in.tiers, err = NewTiers(cfg); err != nil {
+		return nil, err
+	}
+	in.settings = in.tiers.settings
+	for _, step := range []func(context.Context) error{
+		in.openLog, in.openStores, in.openServers, in.openTemporal, in.openModels, in.openSender,
+	} {
 		if err := step(ctx); err != nil {
 			in.Close()
 			return nil, err
@@ -119,14 +131,18 @@ func (in *Instance) openLog(ctx context.Context) (err error) {
 	if in.types, err = eventtypes.Registry(); err != nil {
 		return err
 	}
-	if in.pool, err = postgres.Open(ctx, in.cfg.DatabaseURL, postgres.PoolOptions{MaxConns: poolSize, Silence: statementTimeout, Statements: &in.statements, Direct: in.cfg.DirectURL}); err != nil {
+	if in.pool, err = postgres.Open(ctx, in.cfg.DatabaseURL, postgres.PoolOptions{
+		MaxConns: poolSize, Silence: statementTimeout, Statements: &in.statements, Direct: in.cfg.DirectURL,
+	}); err != nil {
 		return err
 	}
 	in.wake = eventstore.NewWake(in.cfg.SessionURL(), in.log)
 	if len(in.roles) == 0 {
 		in.wake = eventstore.NewCommandWake(in.pool)
 	}
-	in.tail = eventstore.NewTailer(in.pool, in.cfg.SessionURL(), in.wake, eventstore.TailerOptions{Log: in.log})
+	if err := in.openTail(ctx); err != nil {
+		return err
+	}
 	in.events = eventstore.New(in.pool, in.types, in.wake)
 	in.jobs = jobstore.New(in.pool, in.events)
 	in.storage = accountstore.NewStorage(in.pool, in.cfg.AccountLimit)
@@ -136,6 +152,25 @@ func (in *Instance) openLog(ctx context.Context) (err error) {
 	accounts := accountstore.New(in.pool)
 	in.tiers.Accounts, in.tiers.Payers = accounts.Account, accounts.Payer
 	return nil
+}
+
+// findEndWithin bounds how long a process waits for the end of the log: transactions take milliseconds, and one that is stuck is
+// ended by the database after its idle time.
+const findEndWithin = 30 * time.Second
+
+// openTail opens the tail of a process that has roles. A command reads none.
+func (in *Instance) openTail(ctx context.Context) (err error) {
+	if len(in.roles) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, findEndWithin,
+		errors.New("a transaction that has appended to the event log does not end; `millrace doctor` names its session"))
+	defer cancel()
+	in.tail, err = eventstore.OpenTailer(ctx, in.pool, in.cfg.SessionURL(), in.wake, eventstore.TailerOptions{Log: in.log})
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
 }
 
 // poolSize serves the requests and activities of one process; more connections only queue inside PostgreSQL.
@@ -166,7 +201,8 @@ func (in *Instance) openStores(ctx context.Context) (err error) {
 	if in.values, err = disk.Open(ctx, valueDir(in.cfg), disk.Options{Log: in.log}); err != nil {
 		return err
 	}
-	in.files = files.New(assetstore.NewFiles(in.pool, in.events).Within(in.storage), in.blobs, files.Options{
+	in.assets = assetstore.New(in.pool, in.events).Within(in.storage)
+	in.files = files.New(in.assets, in.blobs, files.Options{
 		InputRetention: in.cfg.AssetRetention, OutputRetention: job.OutputRetention(in.cfg.JobRetention),
 	})
 	if in.ffmpeg, err = ffmpeg.Find(in.cfg.FFmpeg); err != nil {
@@ -204,27 +240,20 @@ func (in *Instance) openTemporal(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("Temporal client: %w", err)
 	}
-	deliver := &starter.Starter{Client: in.client, Queue: in.cfg.TaskQueue, Attributes: &in.attributes, Eager: in.has(API) && in.has(Worker) && in.cfg.Temporal.BuildID == "", JoinIngests: in.cfg.ScanCommand == ""}
+	deliver := &starter.Starter{
+		Client: in.client, Queue: in.cfg.TaskQueue, Attributes: &in.attributes,
+		Eager: in.has(API) && in.has(Worker) && in.cfg.Temporal.BuildID == "", JoinIngests: in.cfg.ScanCommand == "",
+	}
 	deliver.Ended = in.callEnded
 	if in.traces != nil {
 		deliver.Traced = in.traced
 	}
-	in.submitting = outbox.NewCrowd(manySubmissions, calm)
 	in.relay = outbox.NewRelay(outboxstore.New(in.pool), deliver, in.log, outboxPoll)
-	in.starts = outbox.NewPace(outbox.PaceOptions{
-		Notify: in.relay.Notify, Account: job.AccountToStart, Gap: startGap / time.Duration(runtime.GOMAXPROCS(0)),
-		Pressed: in.submitting.Present,
-	})
+	in.uploads, in.ingestions = asset.NewGates(in.relay.Notify)
+	in.submissions, in.starts = job.NewGates(in.ingestions.Notify)
+	in.events.DeliverBy(in.starts.Notify)
 	return nil
 }
-
-// While manySubmissions are under way, half of those that the API works on at once, and until there were fewer for a moment,
-// jobs start at a rate that takes an eighth of the processors: a small one takes about ten milliseconds of one.
-const (
-	manySubmissions = 24
-	calm            = 250 * time.Millisecond // several times what the slowest of a batch take to come back
-	startGap        = 80 * time.Millisecond  // between the starts of a process with one processor
-)
 
 // Close releases everything that Open has opened.
 func (in *Instance) Close() {
@@ -249,6 +278,7 @@ func (in *Instance) start(ctx context.Context, group *errgroup.Group) {
 	group.Go(func() error { return in.tail.Run(ctx) })
 	group.Go(func() error { return in.relay.Run(ctx) })
 	group.Go(func() error { return in.starts.Run(ctx) })
+	group.Go(func() error { return in.ingestions.Run(ctx) })
 	group.Go(func() error { return in.follow(ctx, func([]eventlog.Recorded) { in.relay.Wake() }) })
 	group.Go(func() error { return in.watchCatalog(ctx) })
 	group.Go(func() error { in.attributes.Await(ctx, in.namespace()); return nil })
@@ -266,12 +296,16 @@ func (in *Instance) start(ctx context.Context, group *errgroup.Group) {
 }
 
 // graphActivities returns the activities of graph runs, with their dependencies.
-func (in *Instance) graphActivities(stops *activities.Stops, partners *activities.Partners, segments *activities.Segments) *activities.Graph {
+func (in *Instance) graphActivities(stops *activities.Stops, partners *activities.Partners,
+	segments *activities.Segments,
+) *activities.Graph {
 	return activities.NewGraph(activities.Deps{
 		Events: in.events, Types: in.types, Sources: in.sources(), Assets: in.files, Jobs: in.jobs, Tiers: in.tiers,
-		Classes: in.classes, Partners: partners, Segments: segments, Limits: in.limits(), Graphs: in.graphs, Values: nodevalue.New(in.values, valueMemory, maxValue),
-		Files: func(run job.RunRef, id string) activities.NodeFiles { return in.files.ForNode(run, id) },
-		Cache: in.nodeCache(), Bus: in.bus, Notify: in.starts.Notify, Stops: stops, Marks: jobstore.NewNodeMarks(in.pool, in.worker), MaxPixels: in.cfg.MaxPixels, NodeTimeout: in.cfg.NodeTimeout, Worker: in.name, Log: in.log,
+		Classes: in.classes, Partners: partners, Segments: segments, Limits: in.limits(), Graphs: in.graphs,
+		Values: nodevalue.New(in.values, valueMemory, maxValue),
+		Files:  func(run job.RunRef, id string) activities.NodeFiles { return in.files.ForNode(run, id) },
+		Cache:  in.nodeCache(), Bus: in.bus, Stops: stops, Marks: jobstore.NewNodeMarks(in.pool, in.worker),
+		MaxPixels: in.cfg.MaxPixels, NodeTimeout: in.cfg.NodeTimeout, Worker: in.name, Log: in.log,
 		Waiting: worker.ActivitiesWait(in.client, in.cfg.TemporalNamespace),
 	})
 }

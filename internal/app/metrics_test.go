@@ -60,7 +60,8 @@ func TestShippedAlertsNameTemporalAndTheDisk(t *testing.T) {
 	raw, err := os.ReadFile("../../deploy/prometheus/alerts.yml")
 	require.NoError(t, err)
 	for alert, metric := range map[string]string{
-		"MillraceTemporalAway": "millrace_temporal_up", "MillraceDiskReserve": "millrace_disk_reserve_bytes", "MillraceNoWorker": "millrace_workers",
+		"MillraceTemporalAway": "millrace_temporal_up", "MillraceDiskReserve": "millrace_disk_reserve_bytes",
+		"MillraceNoWorker": "millrace_workers",
 	} {
 		_, rule, found := strings.Cut(string(raw), "- alert: "+alert+"\n")
 		require.True(t, found, alert)

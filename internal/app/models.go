@@ -13,13 +13,11 @@ import (
 	"github.com/millrace-dev/millrace/internal/config"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/call"
-	"github.com/millrace-dev/millrace/internal/eventlog"
-	"github.com/millrace-dev/millrace/internal/model/catalog"
-	"github.com/millrace-dev/millrace/internal/model/provider"
-	"github.com/millrace-dev/millrace/internal/model/router"
 	"github.com/millrace-dev/millrace/internal/outbound"
+	"github.com/millrace-dev/millrace/internal/partner/catalog"
+	"github.com/millrace-dev/millrace/internal/partner/provider"
+	"github.com/millrace-dev/millrace/internal/partner/router"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
-	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
 	"github.com/millrace-dev/millrace/internal/postgres/callstore"
 	"github.com/millrace-dev/millrace/worker"
 	"github.com/millrace-dev/millrace/worker/sweep"
@@ -30,7 +28,9 @@ var providerKeys = config.Credentials(os.LookupEnv)
 
 // openModels reads the catalog.
 func (in *Instance) openModels(context.Context) (err error) {
-	in.catalog, err = catalog.Load(catalog.Options{Dirs: in.cfg.Router.Catalog, Bases: in.cfg.Router.Bases, Simulator: in.cfg.Router.Simulator})
+	in.catalog, err = catalog.Load(catalog.Options{
+		Dirs: in.cfg.Router.Catalog, Bases: in.cfg.Router.Bases, Simulator: in.cfg.Router.Simulator,
+	})
 	if err != nil {
 		return fmt.Errorf("model catalog: %w", err)
 	}
@@ -66,7 +66,7 @@ func (in *Instance) watchCatalog(ctx context.Context) error {
 
 // callService accepts model calls for the API, and notifies waiting requests of their end.
 func (in *Instance) callService(ctx context.Context, group *errgroup.Group) *call.Service {
-	group.Go(func() error { return in.follow(ctx, func(events []eventlog.Recorded) { in.callEnds.Observe(events) }) })
+	group.Go(func() error { return in.follow(ctx, in.callEnds.Observe) })
 	deps := call.Deps{
 		Store: in.calls, Models: in.offers(), Tiers: in.tiers,
 		Blobs: in.blobs, Notify: in.relay.Notify, Watch: in.callEnds, Deadline: in.cfg.Router.Deadline, Log: in.log,
@@ -93,9 +93,9 @@ func (t Tiers) CallLimits(ctx context.Context, id string) (call.Limits, error) {
 
 // CallBounds implements call.Tiers.
 func (t Tiers) CallBounds(id string) call.Limits {
-	r := t.Cfg.Router
+	r := t.cfg.Router
 	l := call.Limits{
-		Enabled: !r.Disabled, Steps: r.Concurrent, Ceiling: r.Ceiling, Windows: r.Windows, Backlog: r.Backlog, QueueFor: r.QueueFor,
+		Enabled: !r.Disabled, Steps: t.settings.steps, Ceiling: r.Ceiling, Windows: t.settings.windows, Backlog: r.Backlog, QueueFor: r.QueueFor,
 	}
 	if id == account.LocalID {
 		l.Steps = []call.Step{{Concurrent: r.Local}}
@@ -116,7 +116,7 @@ func (in *Instance) openSender(context.Context) error {
 	in.models = modelcall.New(modelcall.Deps{
 		Events: in.events, Types: in.types, Calls: in.calls, Blobs: in.blobs, Hosts: hosting,
 		Provider: &router.Provider{Catalog: in.catalog, Client: provider.New(internet, providerKeys, in.log), Log: in.log},
-		Tiers:    in.tiers, Notify: in.relay.Notify, Worker: in.worker, Log: in.log,
+		Tiers:    in.tiers, Worker: in.worker, Log: in.log,
 		OnEnd: in.callEnds.Observe,
 	})
 	return nil
@@ -137,16 +137,18 @@ func (in *Instance) hosting(internet *outbound.Client) (*router.Hosting, error) 
 		return nil, err
 	}
 	return &router.Hosting{
-		Catalog: in.catalog, Fetch: internet, Lookup: providerKeys, Blobs: in.blobs, Assets: assetstore.New(in.pool, in.events),
-		Signer: signer, Base: in.cfg.PublicURL, Notify: in.relay.Notify, Log: in.log,
+		Catalog: in.catalog, Fetch: internet, Lookup: providerKeys, Blobs: in.blobs, Assets: in.assets,
+		Signer: signer, Base: in.cfg.PublicURL, Log: in.log,
 		Heartbeat: func(ctx context.Context) { activity.RecordHeartbeat(ctx) },
 	}, nil
 }
 
 // startModels runs model calls, and revives those that lost their workflow.
 func (in *Instance) startModels(ctx context.Context, group *errgroup.Group) {
-	models := worker.NewModels(in.client, in.models, in.calls, in.log, worker.ModelOptions{TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter, Deployment: in.deployment()})
-	sweeper := sweep.CallSweeper{Client: in.client, Calls: in.calls, Tiers: in.tiers, Notify: in.relay.Notify, Log: in.log}
+	models := worker.NewModels(in.client, in.models, in.calls, in.log, worker.ModelOptions{
+		TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter, Deployment: in.deployment(),
+	})
+	sweeper := sweep.CallSweeper{Client: in.client, Calls: in.calls, Tiers: in.tiers, Log: in.log}
 	group.Go(func() error { return sweeper.Run(ctx) })
 	group.Go(func() error { return models.Run(ctx) })
 }

@@ -79,7 +79,8 @@ func (in *Instance) withCodec(next http.Handler) (http.Handler, error) {
 		return next, err
 	}
 	mux := http.NewServeMux()
-	mux.Handle(admin.Prefix+"/codec/", admin.CodecGuard(converter.NewPayloadCodecHTTPHandler(keys), in.cfg.AdminToken, in.cfg.Temporal.UIOrigin))
+	mux.Handle(admin.Prefix+"/codec/",
+		admin.CodecGuard(converter.NewPayloadCodecHTTPHandler(keys), in.cfg.AdminToken, in.cfg.Temporal.UIOrigin))
 	mux.Handle("/", next)
 	return mux, nil
 }
@@ -95,13 +96,15 @@ func (in *Instance) serveAt(ctx context.Context, group *errgroup.Group, addr str
 
 // doctor examines the deployment from within this process.
 func (in *Instance) doctor() doctor.Served {
-	return doctor.Served{Config: in.cfg, Pool: in.pool, Blobs: in.histories().Blobs, Servers: serverstore.New(in.pool, in.events), Client: in.client}
+	return doctor.Served{
+		Config: in.cfg, Pool: in.pool, Blobs: in.histories().Blobs, Servers: serverstore.New(in.pool, in.events), Client: in.client,
+	}
 }
 
 // Operations returns the operators' services of a process; service accepts retries.
 func (in *Instance) Operations(service *job.Service) *jobs.Service {
 	return &jobs.Service{
-		Pool: in.pool, Types: in.types, Events: in.events, Jobs: in.jobs, Notify: in.relay.Notify,
+		Pool: in.pool, Types: in.types, Events: in.events, Jobs: in.jobs,
 		Retrier: job.Retrier{Service: service, Sources: in.sources()},
 	}
 }
@@ -124,9 +127,13 @@ func (in *Instance) adminHandler(metrics http.Handler) (http.Handler, error) {
 	jobs := jobs.Answers{Histories: in.histories(), Engine: in.client, Values: in.payloads, Log: in.log}
 	return admin.New(admin.Deps{
 		Jobs: ops, JobHistories: jobs, Replays: jobs,
-		Calls: calls.Service{Pool: in.pool, Store: in.calls}, CallHistories: records.Answers[call.Call]{Kind: records.Calls, Pool: in.pool, Engine: in.client},
-		Assets: assets.Service{Pool: in.pool}, AssetHistories: records.Answers[asset.Asset]{Kind: records.Assets, Pool: in.pool, Engine: in.client},
-		Doctor: in.doctor(), Queues: queues.New(in.pool, in.events), Views: views.Service{Pool: in.pool, Events: in.events, Base: in.cfg.PublicURL}, Metrics: metrics, Log: in.log, Webhooks: hooks, Servers: pool, TrustedProxies: in.cfg.Proxies, Events: events.Service{Pool: in.pool, Registry: in.types},
+		Calls:          calls.Service{Pool: in.pool, Store: in.calls},
+		CallHistories:  records.Answers[call.Call]{Kind: records.Calls, Pool: in.pool, Engine: in.client},
+		Assets:         assets.Service{Pool: in.pool},
+		AssetHistories: records.Answers[asset.Asset]{Kind: records.Assets, Pool: in.pool, Engine: in.client},
+		Doctor:         in.doctor(), Queues: queues.New(in.pool, in.events),
+		Views: views.Service{Pool: in.pool, Events: in.events, Base: in.cfg.PublicURL}, Metrics: metrics, Log: in.log, Webhooks: hooks,
+		Servers: pool, TrustedProxies: in.cfg.Proxies, Events: events.Service{Pool: in.pool, Registry: in.types},
 		Accounts: accounts.New(in.pool, in.events, in.storage),
 	}, in.cfg.AdminToken)
 }
@@ -143,7 +150,8 @@ func (in *Instance) OperatedWebhooks() (*operatewebhooks.Service, error) {
 		return nil, err
 	}
 	return &operatewebhooks.Service{
-		Endpoints: service, Store: webhookstore.New(in.pool, in.events), Reader: webhooks.NewReader(in.pool, in.types), Accounts: accountstore.New(in.pool),
+		Endpoints: service, Store: webhookstore.New(in.pool, in.events), Reader: webhooks.NewReader(in.pool, in.types),
+		Accounts: accountstore.New(in.pool),
 	}, nil
 }
 

@@ -13,21 +13,21 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job/credentials"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/model/catalog"
-	"github.com/millrace-dev/millrace/internal/model/partner"
-	"github.com/millrace-dev/millrace/internal/model/provider"
 	"github.com/millrace-dev/millrace/internal/outbound"
+	"github.com/millrace-dev/millrace/internal/partner/catalog"
+	"github.com/millrace-dev/millrace/internal/partner/nodeclass"
+	"github.com/millrace-dev/millrace/internal/partner/provider"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/internal/storage/signedurl"
 )
 
 // extendClasses makes node classes of the models of a catalog.
 func (in *Instance) extendClasses(s *catalog.Snapshot) error {
-	classes, err := partner.Classes(s)
+	classes, err := nodeclass.Classes(s)
 	if err != nil {
 		return err
 	}
-	originals, err := partner.Originals(s, in.offers().Runnable)
+	originals, err := nodeclass.Originals(s, in.offers().Runnable)
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (in *Instance) partners() (*activities.Partners, error) {
 		Content: answerSource{catalog: in.catalog, fetch: outbound.New(outbound.Options{}), blobs: in.blobs, signer: signer},
 	}
 	p.Base = cmp.Or(p.Base, "http://"+in.cfg.Addr)
-	if in.cfg.Auth != account.ModeKeys {
+	if in.settings.mode != account.ModeKeys {
 		return p, nil
 	}
 	p.Access, err = in.jobCredentials()
@@ -59,12 +59,12 @@ func (in *Instance) jobCredentials() (*credentials.Running, error) {
 		return nil, err
 	}
 	sealer, err := in.key.Sealer()
-	return &credentials.Running{Jobs: in.jobs, Sealer: sealer, Keys: auth, Mode: in.cfg.Auth, Chosen: in.cfg.Servers.ComfyOrg}, err
+	return &credentials.Running{Jobs: in.jobs, Sealer: sealer, Keys: auth, Mode: in.settings.mode, Chosen: in.settings.comfyOrg}, err
 }
 
 // credentials returns the check of submissions with partner nodes, or nil if there are no accounts.
 func (in *Instance) credentials() (job.Credentials, error) {
-	if in.cfg.Auth != account.ModeKeys {
+	if in.settings.mode != account.ModeKeys {
 		return nil, nil // job.Service takes it for "none needed"
 	}
 	auth, err := in.authenticator()
@@ -94,7 +94,8 @@ func (a answerSource) Fetch(ctx context.Context, model, address string) (node.Mo
 	}
 	content, err := provider.Fetch(ctx, a.fetch, m, providerKeys, address)
 	if err != nil {
-		return node.ModelAnswer{}, fault.Wrap(err, fault.Conflict, fault.CodePartnerFetch, "the result of %s cannot be fetched from its provider", model)
+		return node.ModelAnswer{}, fault.Wrap(err, fault.Conflict, fault.CodePartnerFetch,
+			"the result of %s cannot be fetched from its provider", model)
 	}
 	return node.ModelAnswer{ContentType: content.ContentType, Content: content}, nil
 }

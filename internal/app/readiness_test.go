@@ -23,7 +23,8 @@ func TestReadinessKnowsAFullDiskAndAReadOnlyDatabase(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
 	require.NoError(t, app.Writable(t.Context(), pool))
-	_, err = pool.Exec(t.Context(), `alter database `+pgx.Identifier{pool.Config().ConnConfig.Database}.Sanitize()+` set default_transaction_read_only = on`)
+	_, err = pool.Exec(t.Context(),
+		`alter database `+pgx.Identifier{pool.Config().ConnConfig.Database}.Sanitize()+` set default_transaction_read_only = on`)
 	require.NoError(t, err)
 	pool.Reset()
 	require.ErrorContains(t, app.Writable(t.Context(), pool), "read-only")

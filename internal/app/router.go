@@ -2,33 +2,14 @@ package app
 
 import (
 	"context"
-	"time"
 
-	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/model/catalog"
-	"github.com/millrace-dev/millrace/internal/model/router"
+	"github.com/millrace-dev/millrace/internal/partner/router"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 	"github.com/millrace-dev/millrace/internal/web/webtoken"
 )
-
-// modelRouter holds the parts of the API that serve models.
-func (in *Instance) modelRouter() (*api.ModelRouter, error) {
-	tokens, err := in.tokens()
-	if err != nil {
-		return nil, err
-	}
-	key, err := in.key.Derive("model cursors")
-	if err != nil {
-		return nil, err
-	}
-	return &api.ModelRouter{
-		Models: in.offers(), Calls: in.service, Tokens: tokens, Cursors: catalog.NewCursors(key, time.Now), Off: in.cfg.Router.Disabled,
-		NoFallback: !in.cfg.Router.Fallback,
-	}, nil
-}
 
 func (in *Instance) offers() *router.Offers {
 	return &router.Offers{Catalog: in.catalog, Lookup: providerKeys, Ceilings: in.cfg.Router.Ceilings}
@@ -42,10 +23,10 @@ func (in *Instance) tokens() (edge.Authenticator, error) {
 	if in.verifier != nil {
 		return in.verifier, nil
 	}
-	opts := in.cfg.Tokens.Options()
+	opts := in.settings.tokens
 	opts.Log = in.log
-	var accounts webtoken.Accounts = accountstore.NewTokenAccounts(in.pool, in.events, in.cfg.Tokens.Create)
-	if in.cfg.Auth != account.ModeKeys {
+	var accounts webtoken.Accounts = accountstore.NewTokenAccounts(in.pool, in.events, in.settings.create)
+	if in.settings.mode != account.ModeKeys {
 		accounts = localAccount{}
 	}
 	verifier, err := webtoken.New(opts, accounts)

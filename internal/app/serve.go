@@ -19,7 +19,7 @@ import (
 
 // Serve runs the roles until ctx ends or one of them fails. ready, if not nil, is called once the address is listening.
 func Serve(ctx context.Context, cfg config.Config, roles []Role, log *slog.Logger, ready func(base string)) error {
-	if err := cfg.Validate(); err != nil {
+	if err := validate(cfg); err != nil {
 		return err
 	}
 	tuneMemory()
@@ -107,7 +107,7 @@ func serveHTTP(ctx context.Context, l net.Listener, handler http.Handler, grace 
 		MaxHeaderBytes: 64 << 10, BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 	}
 	stopped := make(chan error, 1)
-	go func() { stopped <- srv.Serve(request.RefuseAmbiguous(l)) }()
+	go func() { stopped <- srv.Serve(l) }()
 	select {
 	case err := <-stopped:
 		return fmt.Errorf("serve HTTP: %w", err)

@@ -17,7 +17,9 @@ import (
 func Simulate(ctx context.Context, l net.Listener, opts sim.Options) error {
 	simulator := sim.New(opts)
 	defer simulator.Close()
-	server := &http.Server{Handler: simulator, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(opts.Log.Handler(), slog.LevelDebug)}
+	server := &http.Server{
+		Handler: simulator, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(opts.Log.Handler(), slog.LevelDebug),
+	}
 	stopped := context.AfterFunc(ctx, func() { server.Close() }) //nolint:errcheck // the server has no state
 	defer stopped()
 	if err := server.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) {

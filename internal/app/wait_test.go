@@ -40,7 +40,8 @@ func TestServeDoesNotWaitForAWrongAddress(t *testing.T) {
 	require.NoError(t, l.Close())
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	require.Error(t, app.Migrate(ctx, config.Config{DatabaseURL: "postgres://nobody@" + l.Addr().String() + "/none"}, slog.New(slog.DiscardHandler)))
+	require.Error(t,
+		app.Migrate(ctx, config.Config{DatabaseURL: "postgres://nobody@" + l.Addr().String() + "/none"}, slog.New(slog.DiscardHandler)))
 	require.NoError(t, ctx.Err())
 }
 

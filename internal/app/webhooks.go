@@ -17,7 +17,8 @@ import (
 // webhookService returns the service for endpoints.
 func (in *Instance) webhookService() (*webhook.Service, error) {
 	return webhook.NewService(webhook.Deps{
-		Reader: webhooks.NewReader(in.pool, in.types), Store: webhookstore.New(in.pool, in.events), Sealer: in.sealers, Allow: in.cfg.Webhooks.Allow,
+		Reader: webhooks.NewReader(in.pool, in.types), Store: webhookstore.New(in.pool, in.events), Sealer: in.sealers,
+		Allow: in.cfg.Webhooks.Allow,
 	}), nil
 }
 
@@ -64,7 +65,7 @@ func (in *Instance) startWebhooks(ctx context.Context, group *errgroup.Group) {
 		dispatcher := webhook.NewDispatcher(webhook.DispatcherDeps{
 			Queue: webhookstore.New(in.pool, in.events), Disabler: service, Sealer: service.Sealer, Wire: wire,
 			Allow: in.cfg.Webhooks.Allow, Counts: &in.sent, Log: in.log, Grace: in.cfg.StopAfter,
-		}, in.cfg.Webhooks.Policy)
+		}, in.settings.webhooks)
 		group.Go(func() error { return in.follow(ctx, func([]eventlog.Recorded) { dispatcher.Wake() }) })
 		return dispatcher.Run(ctx)
 	})

@@ -15,7 +15,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate/views"
-	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
 	"github.com/millrace-dev/millrace/internal/postgres/livestore"
 	"github.com/millrace-dev/millrace/internal/scan"
 	"github.com/millrace-dev/millrace/worker"
@@ -26,10 +25,10 @@ import (
 func (in *Instance) startWorker(ctx context.Context, group *errgroup.Group) {
 	stops := activities.NewStops()
 	sweeper := sweep.JobSweeper{
-		Client: in.client, Slots: in.jobs, Queues: in.jobs, Ender: in.jobs, Tiers: in.tiers, Notify: in.relay.Notify, Log: in.log,
+		Client: in.client, Slots: in.jobs, Queues: in.jobs, Ender: in.jobs, Tiers: in.tiers, Log: in.log,
 	}
 	group.Go(func() error { return sweeper.Run(ctx) })
-	group.Go(func() error { return in.follow(ctx, func(events []eventlog.Recorded) { stops.Observe(events) }) })
+	group.Go(func() error { return in.follow(ctx, stops.Observe) })
 	group.Go(func() error {
 		return in.follow(ctx, func(events []eventlog.Recorded) {
 			if err := sweeper.Open(ctx, sweep.OpenedQueues(events)); err != nil && ctx.Err() == nil {
@@ -52,7 +51,7 @@ func (in *Instance) startWorker(ctx context.Context, group *errgroup.Group) {
 		if err != nil {
 			return err
 		}
-		uploads := sweep.NewIngestReviver(in.client, assetstore.New(in.pool, in.events), in.relay.Notify, in.log)
+		uploads := sweep.NewIngestReviver(in.client, in.assets, in.log)
 		group.Go(func() error { return uploads.Run(ctx) })
 		group.Go(func() error { return assets.Run(ctx) })
 		in.startExports(ctx, group)
@@ -67,7 +66,9 @@ func (in *Instance) startWorker(ctx context.Context, group *errgroup.Group) {
 		}
 		runs := in.graphActivities(stops, partners, segments)
 		in.startCache(ctx, group, runs)
-		onServers := worker.NewSegments(in.client, runs, worker.Options{TaskQueue: in.cfg.TaskQueue, StopAfter: min(in.cfg.StopAfter, segmentStop), Deployment: in.deployment()})
+		onServers := worker.NewSegments(in.client, runs, worker.Options{
+			TaskQueue: in.cfg.TaskQueue, StopAfter: min(in.cfg.StopAfter, segmentStop), Deployment: in.deployment(),
+		})
 		group.Go(func() error { return onServers.Run(ctx) })
 		return worker.New(in.client, runs, worker.Options{
 			TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter, NoCache: in.cfg.NoWorkflowCache, Deployment: in.deployment(),
@@ -77,7 +78,7 @@ func (in *Instance) startWorker(ctx context.Context, group *errgroup.Group) {
 
 // assetWorker ingests uploads and removes what has expired.
 func (in *Instance) assetWorker() (*worker.AssetWorker, error) {
-	records := assetstore.New(in.pool, in.events)
+	records := in.assets
 	var scanner upkeep.Scanner = scan.Content{Blobs: in.blobs}
 	if in.cfg.ScanCommand != "" {
 		var err error
@@ -88,25 +89,22 @@ func (in *Instance) assetWorker() (*worker.AssetWorker, error) {
 	ingest := &upkeep.Ingest{Records: records, Blobs: in.blobs, Scanner: scanner, Quick: in.cfg.ScanCommand == "", Log: in.log}
 	retention := &upkeep.Retention{
 		Assets: records, Jobs: in.jobs, Archives: in.blobs, Log: in.log,
-		Policy: upkeep.JobPolicy{Retention: in.cfg.JobRetention, Erase: in.cfg.EraseJobs, Archives: in.cfg.ArchiveRetention, Views: views.Names()},
+		Policy: upkeep.JobPolicy{
+			Retention: in.cfg.JobRetention, Erase: in.cfg.EraseJobs, Archives: in.cfg.ArchiveRetention, Views: views.Names(),
+		},
 		Collectors: []asset.Collector{
 			{Blobs: in.blobs, References: asset.AnyOf{records, in.calls}},
 			{Blobs: in.values, References: asset.Unreferenced{}, Grace: config.ValueGrace},
 		},
 	}
-	return worker.NewAssets(in.client, ingest, retention, worker.AssetOptions{TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter, Deployment: in.deployment()}), nil
+	return worker.NewAssets(in.client, ingest, retention, worker.AssetOptions{
+		TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter, Deployment: in.deployment(),
+	}), nil
 }
 
-// follow passes events to see as soon as they are in the log, beginning with the next one.
+// follow passes events to see as soon as they are in the log, beginning with the first one after Open.
 func (in *Instance) follow(ctx context.Context, see func([]eventlog.Recorded)) error {
-	position, err := in.tail.Settled(ctx)
-	for err == nil {
-		events, nextErr := in.tail.Next(ctx, position, 500)
-		if err = nextErr; err == nil {
-			see(events)
-			position = events[len(events)-1].Position
-		}
-	}
+	err := eventlog.Follow(ctx, in.tail, in.tail.Start(), see)
 	if ctx.Err() != nil || fault.Is(err, fault.Unavailable) {
 		return nil //nolint:nilerr // the process is stopping
 	}
@@ -115,10 +113,17 @@ func (in *Instance) follow(ctx context.Context, see func([]eventlog.Recorded)) e
 
 // Tiers returns the rights of accounts, according to the configuration.
 type Tiers struct {
-	Cfg      config.Config
+	cfg      config.Config
+	settings settings
 	Accounts func(ctx context.Context, id string) (account.Account, error) // nil: only the local account
 	// Payers returns an account, and whether it can pay for a call; nil: only the local account, which can.
 	Payers func(ctx context.Context, id string) (account.Account, bool, error)
+}
+
+// NewTiers returns the rights of the local account, to which the caller adds Accounts and Payers.
+func NewTiers(cfg config.Config) (Tiers, error) {
+	s, err := parse(cfg)
+	return Tiers{cfg: cfg, settings: s}, err
 }
 
 // CheckLabels implements job.Labels.
@@ -143,7 +148,7 @@ func (t Tiers) Bounds(ctx context.Context, id string) (job.Bounds, error) {
 		}
 		tier = a.Tier
 	}
-	return job.Bounds{Slots: t.Cfg.TierSlots.Of(tier, t.Cfg.Slots), QueueDepth: t.Cfg.QueueDepth}, nil
+	return job.Bounds{Slots: t.settings.slots.Of(tier, t.cfg.Slots), QueueDepth: t.cfg.QueueDepth}, nil
 }
 
 // rules returns the settings of this process that commands on other machines need.

@@ -19,7 +19,8 @@ func watch(pid int, sig syscall.Signal) (release func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command("/bin/sh", "-c", `read -r _; kill -"$1" "$2"`, "sh", strconv.Itoa(int(sig)), strconv.Itoa(pid)) //nolint:gosec // the program and its arguments are chosen by this process
+	args := []string{"-c", `read -r _; kill -"$1" "$2"`, "sh", strconv.Itoa(int(sig)), strconv.Itoa(pid)}
+	cmd := exec.Command("/bin/sh", args...) //nolint:gosec // the program and its arguments are chosen by this process
 	cmd.Stdin, cmd.Env = r, []string{}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := errors.Join(cmd.Start(), r.Close()); err != nil {

@@ -19,8 +19,14 @@ func TestModelsOfAnAccountOnTheCommandLine(t *testing.T) {
 		want string
 	}{
 		{nil, "acme: router on, allowed all, denied none"},
-		{[]string{"--allow", "bfl/*", "--allow", "openai/gpt-image-2", "--reason", "May"}, "acme: router on, allowed bfl/* openai/gpt-image-2, denied none"},
-		{[]string{"--deny", "bfl/flux-2-pro,kling/*", "--reason", "no"}, "acme: router on, allowed bfl/* openai/gpt-image-2, denied bfl/flux-2-pro kling/*"},
+		{
+			[]string{"--allow", "bfl/*", "--allow", "openai/gpt-image-2", "--reason", "May"},
+			"acme: router on, allowed bfl/* openai/gpt-image-2, denied none",
+		},
+		{
+			[]string{"--deny", "bfl/flux-2-pro,kling/*", "--reason", "no"},
+			"acme: router on, allowed bfl/* openai/gpt-image-2, denied bfl/flux-2-pro kling/*",
+		},
 		{[]string{"--router", "off", "--reason", "asked"}, "acme: router off, allowed bfl/* openai/gpt-image-2, denied bfl/flux-2-pro kling/*"},
 		{[]string{"--router", "on", "--allow", "none", "--deny", "none", "--reason", "x"}, "acme: router on, allowed none, denied none"},
 		{[]string{"--allow", "all", "--reason", "x"}, "acme: router on, allowed all, denied none"},
@@ -33,8 +39,9 @@ func TestModelsOfAnAccountOnTheCommandLine(t *testing.T) {
 		require.Equal(t, out, again, "it is stored")
 	}
 	for why, args := range map[string][]string{
-		"no reason": {"--router", "off"}, "a word": {"--router", "maybe", "--reason", "x"}, "a wrong pattern": {"--allow", "bfl*", "--reason", "x"},
-		"all is denied": {"--deny", "all", "--reason", "x"}, "nothing in front": {"--allow", "all,bfl/*", "--reason", "x"},
+		"no reason": {"--router", "off"}, "a word": {"--router", "maybe", "--reason", "x"},
+		"a wrong pattern": {"--allow", "bfl*", "--reason", "x"},
+		"all is denied":   {"--deny", "all", "--reason", "x"}, "nothing in front": {"--allow", "all,bfl/*", "--reason", "x"},
 	} {
 		_, err := s.run(t, append([]string{"accounts", "models", "acme"}, args...)...)
 		require.Error(t, err, why)

@@ -17,7 +17,8 @@ func TestStorageOfAnAccountOnTheCommandLine(t *testing.T) {
 	require.NoError(t, err)
 	id := ""
 	require.NoError(t, s.pool.QueryRow(t.Context(), `select id from accounts where name = 'acme'`).Scan(&id))
-	_, err = s.pool.Exec(t.Context(), `insert into userdata values ($1, 'a', $2, 1500, now(), now()), ($1, 'b', $2, 36, now(), now())`, id, make([]byte, 32))
+	_, err = s.pool.Exec(t.Context(), `insert into userdata values ($1, 'a', $2, 1500, now(), now()), ($1, 'b', $2, 36, now(), now())`, id,
+		make([]byte, 32))
 	require.NoError(t, err)
 	for _, c := range []struct {
 		args []string
@@ -34,7 +35,8 @@ func TestStorageOfAnAccountOnTheCommandLine(t *testing.T) {
 		require.Equal(t, c.want+"\n", out)
 	}
 	for why, args := range map[string][]string{
-		"no reason": {"--limit", "1GiB"}, "no size": {"--limit", "much", "--reason", "x"}, "nothing": {"--limit", "0", "--reason", "x"}, "less": {"--limit", "-5", "--reason", "x"},
+		"no reason": {"--limit", "1GiB"}, "no size": {"--limit", "much", "--reason", "x"}, "nothing": {"--limit", "0", "--reason", "x"},
+		"less": {"--limit", "-5", "--reason", "x"},
 	} {
 		_, err := s.run(t, append([]string{"accounts", "storage", "acme"}, args...)...)
 		require.Error(t, err, why)

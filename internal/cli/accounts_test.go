@@ -25,14 +25,17 @@ func TestAccountsAndKeysMadeByCommandAreRecorded(t *testing.T) {
 	_, err = s.run(t, "keys", "revoke", "--account", "acme", key, "--reason", "leaked")
 	require.NoError(t, err)
 	for want, args := range map[string][]string{
-		`an account named "acme" exists`:           {"accounts", "create", "acme"},
-		"1 to 200 printable characters":            {"accounts", "create", ""},
-		"without spaces around them":               {"accounts", "create", " acme"},
-		"printable characters, without":            {"accounts", "create", "ac\x1b[31mme"},
-		"no such key":                              {"keys", "revoke", "--account", "acme", "ffffffff-0000-4000-8000-000000000009"},
-		`account "nobody" does not exist; see`:     {"keys", "create", "--account", "nobody"},
-		`account "�" does not exist; see`:          {"keys", "list", "--account", "\xff"},
-		`tier "gold" is not one of local, free, s`: {"accounts", "set", "acme", "--tier", "gold"},
+		`an account named "acme" exists`: {"accounts", "create", "acme"},
+		"1 to 200 printable characters":  {"accounts", "create", ""},
+		"without spaces around them":     {"accounts", "create", " acme"},
+		"printable characters, without":  {"accounts", "create", "ac\x1b[31mme"},
+		"no such key": {
+			"keys", "revoke", "--account", "acme",
+			"ffffffff-0000-4000-8000-000000000009",
+		},
+		`account "nobody" does not exist; see`:                                {"keys", "create", "--account", "nobody"},
+		`account "�" does not exist; see`:                                     {"keys", "list", "--account", "\xff"},
+		`--tier takes free, standard, creator, pro or local, not "gold"; see`: {"accounts", "set", "acme", "--tier", "gold"},
 	} {
 		_, err = s.run(t, args...)
 		require.Error(t, err, args)
@@ -48,7 +51,8 @@ func TestAccountsAndKeysMadeByCommandAreRecorded(t *testing.T) {
 	s.json(t, &listed, "accounts", "list")
 	require.Len(t, listed, 2)
 
-	rows, err := s.pool.Query(t.Context(), `select type || ' ' || (meta->>'reason') || ' ' || split_part(meta->>'actor', ':', 1), data::text from events order by position`)
+	rows, err := s.pool.Query(t.Context(), `select type || ' ' || (meta->>'reason') || ' ' || split_part(meta->>'actor', ':', 1), data::text
+		from events order by position`)
 	require.NoError(t, err)
 	defer rows.Close()
 	var events []string

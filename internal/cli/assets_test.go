@@ -55,7 +55,17 @@ func TestAssetsOnTheCommandLine(t *testing.T) {
 		require.NoError(t, err, args)
 		require.Contains(t, out, want)
 	}
-	for _, wrong := range [][]string{{"assets", "list", "--limit", "-1"}, {"assets", "timeline", "nope"}, {"assets", "show", "aaaa", "--at", "3"}, {"assets", "show", "aaaa", "--at", "2020-01-01"}, {"assets", "show", "aaaa", "--at", "2020-01-01T00:00:00Z"}, {"assets", "show", "bbbb"}, {"assets", "show", "x"}, {"assets", "list", "--status", "odd"}, {"assets", "list", "--account", "nobody"}} {
+	for _, wrong := range [][]string{
+		{"assets", "list", "--limit", "-1"},
+		{"assets", "timeline", "nope"},
+		{"assets", "show", "aaaa", "--at", "3"},
+		{"assets", "show", "aaaa", "--at", "2020-01-01"},
+		{"assets", "show", "aaaa", "--at", "2020-01-01T00:00:00Z"},
+		{"assets", "show", "bbbb"},
+		{"assets", "show", "x"},
+		{"assets", "list", "--status", "odd"},
+		{"assets", "list", "--account", "nobody"},
+	} {
 		_, err := s.run(t, wrong...)
 		require.Error(t, err, wrong)
 	}

@@ -46,14 +46,21 @@ func TestCallsOnTheCommandLine(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return errors.Join(calls.NewProjection(s.types).Apply(t.Context(), tx, events), usage.NewProjection(s.types).Apply(t.Context(), tx, events))
+		return errors.Join(calls.NewProjection(s.types).Apply(t.Context(), tx, events),
+			usage.NewProjection(s.types).Apply(t.Context(), tx, events))
 	}))
 	for _, args := range [][]string{
-		{"calls", "list", "--status", "unknown", "--model", "sim/echo"}, {"calls", "show", "aaaa"}, {"calls", "events", "aaaa"}, {"calls", "usage"},
+		{"calls", "list", "--status", "unknown", "--model", "sim/echo"},
+		{"calls", "show", "aaaa"},
+		{"calls", "events", "aaaa"},
+		{"calls", "usage"},
 	} {
 		out, err := s.run(t, args...)
 		require.NoError(t, err, args)
-		require.Contains(t, out, map[string]string{"list": string(n.ID), "show": "interrupted", "events": "call.reconciled", "usage": "$0.03"}[args[1]])
+		require.Contains(t, out, map[string]string{
+			"list": string(n.ID), "show": "interrupted", "events": "call.reconciled",
+			"usage": "$0.03",
+		}[args[1]])
 	}
 	var c call.Call
 	s.json(t, &c, "calls", "show", "aaaa")
@@ -85,7 +92,13 @@ func TestCallsOnTheCommandLine(t *testing.T) {
 	require.JSONEq(t, "[]", out)
 	_, err = s.run(t, "calls", "timeline", "x")
 	require.ErrorContains(t, err, "is not the id of a call")
-	for _, args := range [][]string{{"calls", "list", "--limit", "0"}, {"calls", "list", "--limit", "1001"}, {"calls", "list", "--status", "nonsense"}, {"calls", "show", "bbbb"}, {"calls", "show", "x"}} {
+	for _, args := range [][]string{
+		{"calls", "list", "--limit", "0"},
+		{"calls", "list", "--limit", "1001"},
+		{"calls", "list", "--status", "nonsense"},
+		{"calls", "show", "bbbb"},
+		{"calls", "show", "x"},
+	} {
 		_, err := s.run(t, args...)
 		require.Error(t, err, args)
 	}

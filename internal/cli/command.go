@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/millrace-dev/millrace/internal/cli/accounts"
 	"github.com/millrace-dev/millrace/internal/cli/assets"
 	"github.com/millrace-dev/millrace/internal/cli/calls"
 	"github.com/millrace-dev/millrace/internal/cli/deployments"
@@ -19,13 +18,14 @@ import (
 	"github.com/millrace-dev/millrace/internal/cli/jobs"
 	"github.com/millrace-dev/millrace/internal/cli/models"
 	"github.com/millrace-dev/millrace/internal/cli/nodes"
-	"github.com/millrace-dev/millrace/internal/cli/queues"
-	"github.com/millrace-dev/millrace/internal/cli/servers"
 	"github.com/millrace-dev/millrace/internal/cli/service"
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/cli/views"
-	"github.com/millrace-dev/millrace/internal/cli/webhooks"
 	"github.com/millrace-dev/millrace/internal/config"
+	"github.com/millrace-dev/millrace/internal/operate/accounts"
+	"github.com/millrace-dev/millrace/internal/operate/queues"
+	"github.com/millrace-dev/millrace/internal/operate/servers"
+	"github.com/millrace-dev/millrace/internal/operate/webhooks"
 )
 
 // Command returns the whole command line. lookup reads the environment (os.LookupEnv).
@@ -52,10 +52,14 @@ Start with:  millrace dev`,
 	root.SetErr(stderr)
 	root.PersistentFlags().StringVar(&s.Config.Logs, "log", s.Config.Logs, "log level: debug, info, warn or error (MILLRACE_LOG)")
 	root.PersistentFlags().StringVar(&s.Config.LogFormat, "log-format", s.Config.LogFormat, "log format: text or json (MILLRACE_LOG_FORMAT)")
-	root.AddCommand(service.Dev(s), service.Serve(s), service.Migrate(s), views.Command(s),
-		accounts.Command(s), accounts.Keys(s), histories.Command(s), deployments.Command(s), nodes.Command(s), versionCommand(s))
-	root.AddCommand(models.Command(s), service.Simulator(s))
-	root.AddCommand(jobs.Command(s), calls.Command(s), assets.Command(s), events.Command(s), queues.Command(s), servers.Command(s), webhooks.Command(s), doctor.Command(s))
+	root.AddCommand(
+		service.Dev(s), service.Serve(s), service.Migrate(s), service.Simulator(s),
+		views.Command(s), histories.Command(s), deployments.Command(s), nodes.Command(s), models.Command(s), versionCommand(s),
+		jobs.Command(s), calls.Command(s), assets.Command(s), events.Command(s), doctor.Command(s),
+		group(s, accounts.Actions, onLog(accountService)), group(s, accounts.Keys, onLog(accountService)),
+		group(s, queues.Actions, onLog(queueService)),
+		group(s, servers.Actions, openServers), group(s, webhooks.Actions, openWebhooks),
+	)
 	finish(root)
 	return root
 }

@@ -67,7 +67,8 @@ func TestDoctorFindsProblems(t *testing.T) {
 		}},
 		"a start that does not happen": {"outbox", "fail", "Temporal", []string{
 			`insert into job_slots (job_id, account, run, admitted_at) values (` + id + `, 'local', 1, now() - interval '10 minutes')`,
-			`insert into outbox (workflow_id, kind, payload, due_at, attempts) values ('job-' || ` + id + ` || '-1', 'start', 'null', now() + interval '1 minute', 9)`,
+			`insert into outbox (workflow_id, kind, payload, due_at, attempts) values ('job-' || ` + id +
+				` || '-1', 'start', 'null', now() + interval '1 minute', 9)`,
 		}},
 		"a fresh intent": {"outbox", "ok", "", []string{
 			`insert into outbox (workflow_id, kind, payload, due_at) values ('job-y-1', 'start', 'null', now() + interval '5 seconds')`,
@@ -76,9 +77,11 @@ func TestDoctorFindsProblems(t *testing.T) {
 			`insert into job_slots (job_id, account, run, admitted_at) values (` + id + `, 'local', 1, now() - interval '2 hours')`,
 		}},
 		"a silent job": {"stuck", "warn", "millrace jobs requeue dddddddd", []string{
-			`insert into job_slots (job_id, account, run, admitted_at) values ('dddddddd-0000-4000-8000-000000000001', 'local', 1, now() - interval '2 hours')`,
+			`insert into job_slots (job_id, account, run, admitted_at) values ('dddddddd-0000-4000-8000-000000000001', 'local', 1,
+				now() - interval '2 hours')`,
 			`insert into events (position, stream, version, id, type, account, data, meta, recorded_at) overriding system value
-				values (9000, 'job-dddddddd-0000-4000-8000-000000000001', 1, gen_random_uuid(), 'node.started.v1', 'local', '{}', '{}', now() - interval '40 minutes')`,
+				values (9000, 'job-dddddddd-0000-4000-8000-000000000001', 1, gen_random_uuid(), 'node.started.v1', 'local', '{}', '{}',
+					now() - interval '40 minutes')`,
 		}},
 		"a job that has reported something lately": {"stuck", "ok", "", []string{
 			`insert into job_slots (job_id, account, run, admitted_at) values (` + id + `, 'local', 1, now() - interval '2 hours')`,
@@ -90,7 +93,7 @@ func TestDoctorFindsProblems(t *testing.T) {
 			`delete from schema_migrations where version = (select max(version) from schema_migrations)`,
 		}},
 		"a newer database": {"schema", "fail", "as new as the database", []string{
-			`insert into schema_migrations (version, name, checksum) values (9999, 'later', 'x')`,
+			`insert into schema_migrations (version, name, checksum, program) values (9999, 'later', 'x', '9.9.9')`,
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

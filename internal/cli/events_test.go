@@ -192,13 +192,16 @@ func TestLogSearchIsBoundedAndReportsItsRange(t *testing.T) {
 func TestEventListIsWrittenForPeople(t *testing.T) {
 	t.Parallel()
 	s := newLog(t)
-	_, err := s.pool.Exec(t.Context(), `select append_events($1, '{odd-1}', '{local}', '{-1}', '{1}', array[$2::uuid], '{f}', '{f}', array['{"actor":"x"}'::json],
-		'{1}', '{1}', array[$2::uuid], '{odd.happened.v3}', array['{"api_key":"hunter2","n":[1]}'::json])`, 0x6d696c6c, "0d3c5a0e-9a57-4a4f-8f0b-52a4c1de7b11")
+	_, err := s.pool.Exec(t.Context(), `select append_events($1, '{odd-1}', '{local}', '{-1}', '{1}', array[$2::uuid], '{f}', '{f}',
+		array['{"actor":"x"}'::json],
+		'{1}', '{1}', array[$2::uuid], '{odd.happened.v3}', array['{"api_key":"hunter2","n":[1]}'::json])`, 0x6d696c6c,
+		"0d3c5a0e-9a57-4a4f-8f0b-52a4c1de7b11")
 	require.NoError(t, err)
 	list, err := s.run(t, "events", "list")
 	require.NoError(t, err)
 	for _, want := range []string{
-		"POSITION", "times in UTC", "account acme, by operator:", "reason: contract 7", "tier pro", "$5.00", "job-aaaaaaaa ", "by v2, number 0, 1 nodes", "account (all), by operator",
+		"POSITION", "times in UTC", "account acme, by operator:", "reason: contract 7", "tier pro", "$5.00", "job-aaaaaaaa ",
+		"by v2, number 0, 1 nodes", "account (all), by operator",
 		"odd.happened", `{"api_key":"[redacted]","n":[1]}`,
 	} {
 		require.Contains(t, list, want)
@@ -210,7 +213,10 @@ func TestEventListIsWrittenForPeople(t *testing.T) {
 	require.Regexp(t, `(?m)^odd\.happened +v3 +1 +not known to this version$`, types)
 	shown, err := s.run(t, "events", "show", "4")
 	require.NoError(t, err)
-	for _, want := range []string{"position    4\n", "queue.paused.v1", "version 1", "says        jobs are accepted and wait", "  acme\n", "actor       operator:", "into it\n", `    "was": "open"`} {
+	for _, want := range []string{
+		"position    4\n", "queue.paused.v1", "version 1", "says        jobs are accepted and wait", "  acme\n",
+		"actor       operator:", "into it\n", `    "was": "open"`,
+	} {
 		require.Contains(t, shown, want)
 	}
 	for _, out := range []string{list, types, shown} {
@@ -232,8 +238,10 @@ func TestEventShowsItsCause(t *testing.T) {
 	s := newLog(t)
 	var cause string
 	require.NoError(t, s.pool.QueryRow(t.Context(), `select id::text from events where position = 6`).Scan(&cause))
-	_, err := s.pool.Exec(t.Context(), `select append_events($1, '{job-caused}', '{local}', '{-1}', '{1}', array[$2::uuid], '{f}', '{f}', array[$3::json],
-		'{1}', '{1}', array[$2::uuid], '{job.expired.v1}', array['{}'::json])`, 0x6d696c6c, "0d3c5a0e-9a57-4a4f-8f0b-52a4c1de7b11", `{"cause":"`+cause+`"}`)
+	_, err := s.pool.Exec(t.Context(), `select append_events($1, '{job-caused}', '{local}', '{-1}', '{1}', array[$2::uuid], '{f}', '{f}',
+		array[$3::json],
+		'{1}', '{1}', array[$2::uuid], '{job.expired.v1}', array['{}'::json])`, 0x6d696c6c, "0d3c5a0e-9a57-4a4f-8f0b-52a4c1de7b11",
+		`{"cause":"`+cause+`"}`)
 	require.NoError(t, err)
 	var shown struct {
 		Cause    string

@@ -26,7 +26,10 @@ func TestReplayedFilesAreListedSeparately(t *testing.T) {
 	begun, err := json.Marshal(map[string]any{"events": history.Events[:2]})
 	require.NoError(t, err)
 	dir := t.TempDir()
-	for name, raw := range map[string][]byte{"good.json": good, "begun.json": begun, "broken.json": []byte("{"), "other.json": []byte("{}"), "notes.txt": []byte("no")} {
+	for name, raw := range map[string][]byte{
+		"good.json": good, "begun.json": begun, "broken.json": []byte("{"), "other.json": []byte("{}"),
+		"notes.txt": []byte("no"),
+	} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), raw, 0o600))
 	}
 	var all []struct{ File, Result, Detail string }
@@ -37,7 +40,8 @@ func TestReplayedFilesAreListedSeparately(t *testing.T) {
 	for _, r := range all {
 		results[filepath.Base(r.File)] = r.Result
 	}
-	require.Equal(t, map[string]string{"good.json": "replays", "begun.json": "empty", "broken.json": "unreadable", "other.json": "unreadable"}, results)
+	require.Equal(t, map[string]string{"good.json": "replays", "begun.json": "empty", "broken.json": "unreadable", "other.json": "unreadable"},
+		results)
 	_, err = run(t, "histories", "replay", filepath.Join(dir, "good.json"))
 	require.NoError(t, err)
 	_, err = run(t, "histories", "replay", filepath.Join(dir, "begun.json"))
@@ -54,7 +58,10 @@ func TestAHistoryIsExportedFromItsFirstExecution(t *testing.T) {
 	dir := t.TempDir()
 	_, err := s.run(t, "histories", "export", string(good)[:8], "--dir", dir)
 	require.NoError(t, err)
-	for name, last := range map[string]string{string(good): "WORKFLOW_EXECUTION_CONTINUED_AS_NEW", string(good) + "-2": "WORKFLOW_EXECUTION_COMPLETED"} {
+	for name, last := range map[string]string{
+		string(good):        "WORKFLOW_EXECUTION_CONTINUED_AS_NEW",
+		string(good) + "-2": "WORKFLOW_EXECUTION_COMPLETED",
+	} {
 		raw, err := os.ReadFile(filepath.Join(dir, name+".json"))
 		require.NoError(t, err)
 		require.Contains(t, string(raw), last)

@@ -61,7 +61,8 @@ func TestARetryIsANewJobThatNamesItsOrigin(t *testing.T) {
 	s := newSite(t)
 	s.ended(t, bad, "local", job.SubmittedV1{Metadata: map[string]string{"a": "b"}}, job.TypeFailed, broke)
 	before := s.job(t, bad)
-	all, err := s.change(t, "retry", string(bad)[:8], "--from-node", "1.a", "--set", "1.a.color=7", "--set", "9.filename_prefix=again", "--reason", "wrong colour", "--actor", "kim")
+	all, err := s.change(t, "retry", string(bad)[:8], "--from-node", "1.a", "--set", "1.a.color=7", "--set", "9.filename_prefix=again",
+		"--reason", "wrong colour", "--actor", "kim")
 	require.NoError(t, err)
 	require.Len(t, all, 1)
 	require.Equal(t, "retried", all[0].Outcome)
@@ -143,7 +144,8 @@ func TestRetryCredentialIsSealed(t *testing.T) {
 	require.Equal(t, []string{string(again[0].Retry)}, sealed)
 	require.NotEqual(t, all[0].Retry, again[0].Retry)
 	var leaks int
-	require.NoError(t, s.pool.QueryRow(t.Context(), `select count(*) from events where data::text || meta::text like '%correct-horse%'`).Scan(&leaks))
+	require.NoError(t, s.pool.QueryRow(t.Context(), `select count(*) from events
+		where data::text || meta::text like '%correct-horse%'`).Scan(&leaks))
 	require.Zero(t, leaks)
 }
 
@@ -197,10 +199,18 @@ func TestDryRunReportsTheOutcomeForEachJob(t *testing.T) {
 		args          []string
 		outcome, code string
 	}{
-		"a job that has ended is retried":           {[]string{"retry", string(bad)}, "would retry", ""},
-		"one that runs is not":                      {[]string{"retry", waits}, "would be refused", "job_not_finished"},
-		"nor is an unknown input set":               {[]string{"retry", string(bad), "--set", "1.a.widht=64"}, "would be refused", "invalid_assignment"},
-		"nor a value that is not valid":             {[]string{"retry", string(bad), "--set", "1.a.width=-4"}, "would be refused", "prompt_outputs_failed_validation"},
+		"a job that has ended is retried": {[]string{"retry", string(bad)}, "would retry", ""},
+		"one that runs is not":            {[]string{"retry", waits}, "would be refused", "job_not_finished"},
+		"nor is an unknown input set": {
+			[]string{"retry", string(bad), "--set", "1.a.widht=64"},
+			"would be refused",
+			"invalid_assignment",
+		},
+		"nor a value that is not valid": {
+			[]string{"retry", string(bad), "--set", "1.a.width=-4"},
+			"would be refused",
+			"prompt_outputs_failed_validation",
+		},
 		"what was retried is passed over":           {[]string{"retry", "--failed"}, "would be skipped", ""},
 		"unless it is asked for again":              {[]string{"retry", "--failed", "--again"}, "would retry", ""},
 		"a job that runs is canceled":               {[]string{"cancel", waits}, "would cancel", ""},

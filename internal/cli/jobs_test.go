@@ -72,7 +72,8 @@ func (s *site) fold(t *testing.T) {
 	t.Helper()
 	require.NoError(t, pgx.BeginFunc(t.Context(), s.pool, func(tx pgx.Tx) error {
 		var from int64
-		if err := tx.QueryRow(t.Context(), `select coalesce(max(position), 0) from checkpoints where name = $1`, jobs.Name).Scan(&from); err != nil {
+		if err := tx.QueryRow(t.Context(), `select coalesce(max(position), 0) from checkpoints where name = $1`,
+			jobs.Name).Scan(&from); err != nil {
 			return err
 		}
 		events, err := eventstore.ReadLog(t.Context(), tx, from, s.last, 1000)
@@ -174,7 +175,8 @@ func TestJobsAreShownFromTheirEvents(t *testing.T) {
 	require.Equal(t, "tester", events.Events[3].Actor)
 	require.Equal(t, "because", events.Events[3].Reason)
 	for command, want := range map[string]string{
-		"show aaaaa": "succeeded", "events aaaaa": "job.succeeded", "timeline aaaaa": "waited for a worker", "diff aaaaa aaaab": "histories differ from version 4 on",
+		"show aaaaa": "succeeded", "events aaaaa": "job.succeeded", "timeline aaaaa": "waited for a worker",
+		"diff aaaaa aaaab": "histories differ from version 4 on",
 	} {
 		out, err := s.run(t, append([]string{"jobs"}, strings.Fields(command)...)...)
 		require.NoError(t, err)
@@ -215,14 +217,18 @@ func TestShowingAJobReadsItsIndexOnly(t *testing.T) {
 		`create table seed as select gen_random_uuid() as id from generate_series(1, 20000)`,
 		`insert into streams select 'job-' || id, 'local', 1, false from seed`,
 		`insert into events (stream, version, id, type, account, data, meta, recorded_at)
-			select 'job-' || s.id, 1, gen_random_uuid(), 'job.submitted.v1', 'local', e.data, e.meta, now() from seed s, events e where e.position = 1`,
+			select 'job-' || s.id, 1, gen_random_uuid(), 'job.submitted.v1', 'local', e.data, e.meta, now() from seed s, events e
+				where e.position = 1`,
 		`vacuum analyze`,
 	} {
 		_, err := s.pool.Exec(t.Context(), sql)
 		require.NoError(t, err)
 	}
 	for sql, args := range map[string][]any{
-		operatestore.StreamsSQL: {job.ID("aaaaa000-0000-0000-0000-000000000000").Stream(), job.ID("aaaaafff-ffff-ffff-ffff-ffffffffffff").Stream()},
+		operatestore.StreamsSQL: {
+			job.ID("aaaaa000-0000-0000-0000-000000000000").Stream(),
+			job.ID("aaaaafff-ffff-ffff-ffff-ffffffffffff").Stream(),
+		},
 		eventstore.SelectEvents + ` where stream = $1 and version > $2 order by version limit $3`: {good.Stream(), 0, 1000},
 	} {
 		rows, err := s.pool.Query(t.Context(), `explain (analyze, buffers, format json) `+sql, append([]any{pgx.QueryExecModeExec}, args...)...)

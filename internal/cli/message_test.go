@@ -21,7 +21,10 @@ func TestUnusableDatabaseErrorTakesASingleLine(t *testing.T) {
 	require.NoError(t, err)
 	missing := "postgres://" + here.User + ":geheim@/nosuchdatabase?host=" + here.Host + "&sslmode=disable"
 	for name, tc := range map[string]struct{ url, want string }{
-		"nobody listens":   {"postgres://u:geheim@127.0.0.1:1/x", "no PostgreSQL at 127.0.0.1:1: connect: connection refused; start it, or correct DATABASE_URL"},
+		"nobody listens": {
+			"postgres://u:geheim@127.0.0.1:1/x",
+			"no PostgreSQL at 127.0.0.1:1: connect: connection refused; start it, or correct DATABASE_URL",
+		},
 		"no such host":     {"postgres://u:geheim@db.invalid/x", "no PostgreSQL at db.invalid:5432: "},
 		"no such database": {missing, "refuses: it has no database \"nosuchdatabase\"; correct DATABASE_URL"},
 		"no URL":           {"postgres://u:geheim@:x/y", "database URL"},
@@ -30,7 +33,10 @@ func TestUnusableDatabaseErrorTakesASingleLine(t *testing.T) {
 			t.Parallel()
 			for _, args := range [][]string{
 				{"views", "list", "--database-url", tc.url},
-				{"serve", "--roles", "api", "--addr", "127.0.0.1:0", "--database-url", tc.url, "--temporal-address", "127.0.0.1:1", "--data", t.TempDir()},
+				{
+					"serve", "--roles", "api", "--addr", "127.0.0.1:0", "--database-url", tc.url, "--temporal-address", "127.0.0.1:1", "--data",
+					t.TempDir(),
+				},
 			} {
 				_, err := run(t, args...)
 				require.Error(t, err)
@@ -54,13 +60,31 @@ func TestUsageErrorsNameTheHelp(t *testing.T) {
 		`usage: millrace jobs show ID (no argument was given); see millrace jobs show --help`:                    {"jobs", "show"},
 		`usage: millrace jobs diff ID ID (1 given, the last "62e8"); see millrace jobs diff --help`:              {"jobs", "diff", "62e8"},
 		`usage: millrace jobs list, without arguments (1 given, the last "acme"); see millrace jobs list --help`: {"jobs", "list", "acme"},
-		`--account is empty: give it a value, or leave it out; see millrace jobs cancel --help`:                  {"jobs", "cancel", "--status", "queued", "--account", "", "--yes"},
-		`--status is empty: give it a value, or leave it out; see millrace jobs cancel --help`:                   {"jobs", "cancel", "--status", "", "--account", "acme", "--yes"},
-		`--reason is empty: give it a value, or leave it out; see millrace jobs cancel --help`:                   {"jobs", "cancel", "62e8", "--reason", " \t"},
-		`--actor is empty: give it a value, or leave it out; see millrace jobs cancel --help`:                    {"jobs", "cancel", "62e8", "--actor", ""},
-		`--account is empty: give it a value, or leave it out; see millrace queue pause --help`:                  {"queue", "pause", "--account", "", "--reason", "x"},
-		`--from-node is empty: give it a value, or leave it out; see millrace jobs retry --help`:                 {"jobs", "retry", "62e8", "--from-node", ""},
-		"--account NAME is missing; see `millrace accounts list`":                                                {"keys", "create"},
+		`--account is empty: give it a value, or leave it out; see millrace jobs cancel --help`: {
+			"jobs", "cancel", "--status",
+			"queued", "--account", "", "--yes",
+		},
+		`--status is empty: give it a value, or leave it out; see millrace jobs cancel --help`: {
+			"jobs", "cancel", "--status",
+			"", "--account", "acme", "--yes",
+		},
+		`--reason is empty: give it a value, or leave it out; see millrace jobs cancel --help`: {
+			"jobs", "cancel", "62e8",
+			"--reason", " \t",
+		},
+		`--actor is empty: give it a value, or leave it out; see millrace jobs cancel --help`: {
+			"jobs", "cancel", "62e8",
+			"--actor", "",
+		},
+		`--account is empty: give it a value, or leave it out; see millrace queue pause --help`: {
+			"queue", "pause", "--account",
+			"", "--reason", "x",
+		},
+		`--from-node is empty: give it a value, or leave it out; see millrace jobs retry --help`: {
+			"jobs", "retry", "62e8",
+			"--from-node", "",
+		},
+		"--account is missing: name or id of the account; see millrace keys create --help": {"keys", "create"},
 	} {
 		_, err := run(t, args...)
 		require.EqualError(t, err, want)
@@ -92,7 +116,13 @@ func TestHelpShowsNoSecrets(t *testing.T) {
 	secrets := map[string]string{
 		"MILLRACE_TOKEN": "geheim", "MILLRACE_ADMIN_TOKEN": "geheim", "DATABASE_URL": "postgres://u:geheim@h/x", "MILLRACE_SECRET_KEY": "geheim",
 	}
-	for _, args := range [][]string{{"dev", "--help"}, {"serve", "--help"}, {"jobs", "list", "--help"}, {"accounts", "create", "--help"}, {"doctor", "--help"}} {
+	for _, args := range [][]string{
+		{"dev", "--help"},
+		{"serve", "--help"},
+		{"jobs", "list", "--help"},
+		{"accounts", "create", "--help"},
+		{"doctor", "--help"},
+	} {
 		var out bytes.Buffer
 		cmd := cli.Command(&out, &out, func(name string) (string, bool) { v, ok := secrets[name]; return v, ok })
 		cmd.SetArgs(args)

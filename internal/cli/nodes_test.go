@@ -46,7 +46,8 @@ func TestNodesListsWhatIsServed(t *testing.T) {
 	nodes := func(ffmpeg string, args ...string) string {
 		var out, errs bytes.Buffer
 		cmd := cli.Command(&out, &errs, func(name string) (string, bool) {
-			return map[string]string{"MILLRACE_FFMPEG": ffmpeg, "MILLRACE_DATA": t.TempDir()}[name], name == "MILLRACE_FFMPEG" || name == "MILLRACE_DATA"
+			return map[string]string{"MILLRACE_FFMPEG": ffmpeg, "MILLRACE_DATA": t.TempDir()}[name],
+				name == "MILLRACE_FFMPEG" || name == "MILLRACE_DATA"
 		})
 		cmd.SetArgs(append([]string{"nodes"}, args...))
 		require.NoError(t, cmd.ExecuteContext(t.Context()))

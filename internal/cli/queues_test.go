@@ -100,6 +100,7 @@ func TestSubscriptionFieldsChangeSeparately(t *testing.T) {
 	a, err := accountstore.New(s.pool).AccountByName(t.Context(), "acme")
 	require.NoError(t, err)
 	var reason string
-	require.NoError(t, s.pool.QueryRow(t.Context(), `select meta ->> 'reason' from events where stream = 'account-' || $1 and meta ->> 'reason' <> '' order by version limit 1`, a.ID).Scan(&reason))
+	require.NoError(t, s.pool.QueryRow(t.Context(), `select meta ->> 'reason' from events where stream = 'account-' || $1
+		and meta ->> 'reason' <> '' order by version limit 1`, a.ID).Scan(&reason))
 	require.Equal(t, "invoice 17", reason)
 }

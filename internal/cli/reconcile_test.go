@@ -95,11 +95,18 @@ func TestReplayingJobsAndCallsNamesTheStepThatDiverges(t *testing.T) {
 	require.ErrorContains(t, err, "no history can be replayed")
 
 	// Before an upgrade, the database has neither the views nor the columns of this version.
-	for _, sql := range []string{`drop table ` + jobs.Name + ` cascade`, `drop table checkpoints cascade`, `alter table accounts drop column active`} {
+	for _, sql := range []string{
+		`drop table ` + jobs.Name + ` cascade`, `drop table checkpoints cascade`,
+		`alter table accounts drop column active`,
+	} {
 		_, err := s.pool.Exec(t.Context(), sql)
 		require.NoError(t, err, sql)
 	}
-	for _, filter := range [][]string{{"--since", "1h"}, {"--status", "running", "--account", "local"}, {"--status", "running,failed", "--limit", "10"}} {
+	for _, filter := range [][]string{
+		{"--since", "1h"},
+		{"--status", "running", "--account", "local"},
+		{"--status", "running,failed", "--limit", "10"},
+	} {
 		out, err = s.run(t, append([]string{"jobs", "replay", "--json"}, filter...)...)
 		require.ErrorContains(t, err, "histories diverge", "%s: %s", filter, out)
 		require.Contains(t, out, string(good), filter)
@@ -178,8 +185,9 @@ func TestReconcileRepairsEachKindOfDifference(t *testing.T) {
 	found, err := s.reconcile(t)
 	require.ErrorContains(t, err, "give --yes")
 	require.Equal(t, map[string]string{
-		string(closed): "fail it; it can be retried", string(forgotten): "put it back into the queue", string(stray): "drop it", string(waiting): "drop it",
-		string(orphan): "terminate " + orphan.WorkflowID(1), string(lost): "start it again",
+		string(closed): "fail it; it can be retried", string(forgotten): "put it back into the queue", string(stray): "drop it",
+		string(waiting): "drop it",
+		string(orphan):  "terminate " + orphan.WorkflowID(1), string(lost): "start it again",
 		string(lostCall): "continue it; no request is sent twice", string(strangeCall): "terminate " + strangeCall.WorkflowID(1),
 		string(lostAsset): "ingest it again",
 	}, found)
@@ -195,19 +203,24 @@ func TestReconcileRepairsEachKindOfDifference(t *testing.T) {
 	require.Equal(t, 1, s.count(t, `select count(*) from job_slots where job_id = $1`, forgotten)+
 		s.count(t, `select count(*) from job_queue where job_id = $1`, forgotten))
 	require.Positive(t, s.count(t, `select count(*) from outbox where workflow_id like 'job-' || $1 || '%'`, lost))
-	require.Equal(t, 1, s.count(t, `select count(*) from events where stream = 'job-' || $1 and type = $2 and meta->>'reason' like '%closed from outside%'`, closed, job.TypeFailed))
+	require.Equal(t, 1, s.count(t, `select count(*) from events where stream = 'job-' || $1 and type = $2 and meta->>'reason' like '%closed
+		from outside%'`, closed, job.TypeFailed))
 	for _, id := range []string{orphan.WorkflowID(1), strangeCall.WorkflowID(1)} {
 		d, err := e.client.DescribeWorkflowExecution(t.Context(), id, "")
 		require.NoError(t, err)
 		require.Equal(t, "Terminated", d.GetWorkflowExecutionInfo().GetStatus().String())
 	}
-	for workflow, n := range map[string]int{lostCall.WorkflowID(2): 1, lostAsset.WorkflowID(): 1, runningCall.WorkflowID(2): 0, runningAsset.WorkflowID(): 0} {
+	for workflow, n := range map[string]int{
+		lostCall.WorkflowID(2): 1, lostAsset.WorkflowID(): 1, runningCall.WorkflowID(2): 0,
+		runningAsset.WorkflowID(): 0,
+	} {
 		require.Equal(t, n, s.count(t, `select count(*) from outbox where workflow_id = $1`, workflow), workflow)
 	}
 	for event, n := range map[string]int{
 		audit.TypeRowDropped: 2, audit.TypeTermination: 2, job.TypeRequeued: 2, call.TypeRequeued: 1, asset.TypeRequeued: 1,
 	} {
-		require.Equal(t, n, s.count(t, `select count(*) from events where type = $1 and meta->>'reason' = 'reconciled by the doctor' and meta->>'actor' like 'operator:%'`, event), event)
+		require.Equal(t, n, s.count(t, `select count(*) from events where type = $1 and meta->>'reason' = 'reconciled by the doctor'
+			and meta->>'actor' like 'operator:%'`, event), event)
 	}
 	require.Eventually(t, func() bool { // Temporal lists a workflow that was ended a moment later
 		again, err := s.reconcile(t, "--yes")

@@ -14,13 +14,15 @@ import (
 func TestCommandsPrintNoErrorTextOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	_, err := s.pool.Exec(t.Context(), `drop table job_lanes, checkpoints, accounts, webhook_deliveries, calls_v1, assets_v2, jobs_v1,
+	_, err := s.pool.Exec(t.Context(), `drop table job_lanes, checkpoints, accounts, webhook_deliveries, calls_v1, assets_v1, jobs_v1,
 		comfyui_servers, comfyui_leases, comfyui_orphans, streams, credit_balances cascade`)
 	require.NoError(t, err)
 	failed := 0
 	for _, line := range []string{
-		"queue status", "queue pause --reason x", "views list", "accounts list", "accounts create a", "webhooks list --account a", "webhooks dead",
-		"events list", "jobs list", "jobs show 62e89ef5", "jobs cancel --status running --account a --yes --reason x", "calls list", "assets list",
+		"queue status", "queue pause --reason x", "views list", "accounts list", "accounts create a", "webhooks list --account a",
+		"webhooks dead",
+		"events list", "jobs list", "jobs show 62e89ef5", "jobs cancel --status running --account a --yes --reason x", "calls list",
+		"assets list",
 		"servers list", "keys list --account a", "doctor",
 	} {
 		out, err := run(t, append(strings.Fields(line), "--database-url", s.dsn)...)

@@ -66,7 +66,8 @@ func usageError(cmd *cobra.Command, args []string, wrong error) error {
 // selectors are the flags that narrow a selection. With an empty value, for example from an unset variable of a
 // script, such a flag would select everything.
 var selectors = []string{
-	"account", "class", "since", "until", "status", "type", "stream", "model", "webhook", "scope", "tier", "from-node", "credential-env", "event", "allow", "deny",
+	"account", "class", "since", "until", "status", "type", "stream", "model", "webhook", "scope", "tier", "from-node", "credential-env",
+	"event", "allow", "deny",
 	"reason", "actor", // an empty value would record no actor or reason
 }
 
@@ -90,6 +91,9 @@ func commandsOnly(cmd *cobra.Command, args []string) error {
 
 // kindOf describes the values that a flag takes.
 func kindOf(f *pflag.Flag) string {
+	if v, ok := f.Value.(interface{ Takes() string }); ok {
+		return v.Takes()
+	}
 	switch f.Value.Type() {
 	case "int", "int64":
 		return "a whole number"

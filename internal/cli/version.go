@@ -23,7 +23,8 @@ func versionCommand(s *shell.Shell) *cobra.Command {
 					}
 				}
 			}
-			_, err := fmt.Fprintf(s.Out, "millrace %s (%s, %s/%s, revision %s)\n", version.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH, revision)
+			_, err := fmt.Fprintf(s.Out, "millrace %s (%s, %s/%s, revision %s)\n", version.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH,
+				revision)
 			return err
 		},
 	}

@@ -236,7 +236,8 @@ func (c *Client) post(ctx context.Context, path string, body any) (response, err
 func refusal(status int, location string) error {
 	switch {
 	case status >= 300 && status < 400 && status != http.StatusNotModified:
-		return fault.New(fault.Denied, fault.CodeServerRedirect, "the server answers with a redirect to %q, which is not followed", clip(location))
+		return fault.New(fault.Denied, fault.CodeServerRedirect, "the server answers with a redirect to %q, which is not followed",
+			clip(location))
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusProxyAuthRequired:
 		return fault.New(fault.Unauthenticated, fault.CodeServerDenied, "the server refuses the credentials (status %d)", status)
 	default:
@@ -252,7 +253,8 @@ func statusError(a response) error {
 	case a.status == http.StatusRequestEntityTooLarge:
 		return fault.New(fault.Exhausted, fault.CodeTooLarge, "the server accepts no request of this size; its --max-upload-size sets the bound")
 	case a.status == http.StatusNotFound || a.status == http.StatusMethodNotAllowed || a.status < 400:
-		return fault.New(fault.Unavailable, fault.CodeServerGarbage, "the server's answer does not have the form of a ComfyUI answer (status %d)", a.status)
+		return fault.New(fault.Unavailable, fault.CodeServerGarbage, "the server's answer does not have the form of a ComfyUI answer (status %d)",
+			a.status)
 	default:
 		return fault.New(fault.Invalid, fault.CodeServerRefused, "the server refuses the request (status %d)", a.status)
 	}
@@ -276,7 +278,8 @@ func (c *Client) transportError(ctx context.Context, err error) error {
 	case errors.As(err, &certificate):
 		return fault.Wrap(err, fault.Denied, fault.CodeServerCertificate, "the server's certificate is not valid: %v", certificate.Err)
 	case errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):
-		return fault.Wrap(err, fault.Unavailable, fault.CodeServerUnreachable, "the server does not use TLS; try an address that begins with http://")
+		return fault.Wrap(err, fault.Unavailable, fault.CodeServerUnreachable,
+			"the server does not use TLS; try an address that begins with http://")
 	case errors.As(err, &dial) && dial.Op == "dial":
 		return fault.Wrap(err, fault.Unavailable, fault.CodeServerUnreachable, "no connection to the server")
 	case errors.Is(err, context.DeadlineExceeded):

@@ -39,7 +39,10 @@ func TestAddressesHaveOneSpelling(t *testing.T) {
 
 func TestMalformedAddressIsRefused(t *testing.T) {
 	t.Parallel()
-	for _, given := range []string{"", "gpu:8188", "ftp://gpu", "http://", "http://me:secret@gpu", "http://gpu?x=1", "http://gpu#x", "http://gpu:port"} {
+	for _, given := range []string{
+		"", "gpu:8188", "ftp://gpu", "http://", "http://me:secret@gpu", "http://gpu?x=1", "http://gpu#x",
+		"http://gpu:port",
+	} {
 		_, err := comfyui.New(given, comfyui.Options{})
 		require.True(t, fault.Is(err, fault.Invalid), given)
 		require.NotContains(t, err.Error(), "secret")
@@ -69,11 +72,13 @@ func TestIdentifyReportsWhyAServerCannotBeUsed(t *testing.T) {
 		code   fault.Code
 		says   string
 	}{
-		"TooOld":          {stats("0.2.1"), fault.CodeServerTooOld, "0.2.1"},
-		"OldByGit":        {stats("v0.3.56-2-g1234567"), fault.CodeServerTooOld, "v0.3.56-2-g1234567"},
-		"VersionMissing":  {stats(""), fault.CodeServerTooOld, "of unknown version"},
-		"SomeWebSite":     {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>") }, fault.CodeNotComfyUI, "not ComfyUI"}, // shows
-		"OtherJSON":       {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"ok":true}`) }, fault.CodeNotComfyUI, ""},       // shows
+		"TooOld":         {stats("0.2.1"), fault.CodeServerTooOld, "0.2.1"},
+		"OldByGit":       {stats("v0.3.56-2-g1234567"), fault.CodeServerTooOld, "v0.3.56-2-g1234567"},
+		"VersionMissing": {stats(""), fault.CodeServerTooOld, "of unknown version"},
+		// shows
+		"SomeWebSite": {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>") }, fault.CodeNotComfyUI, "not ComfyUI"},
+		// shows
+		"OtherJSON":       {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"ok":true}`) }, fault.CodeNotComfyUI, ""},
 		"NothingThere":    {status(http.StatusNotFound), fault.CodeNotComfyUI, ""},
 		"WrongCredential": {status(http.StatusUnauthorized), fault.CodeServerDenied, "401"},
 		"ProxyIsDown":     {status(http.StatusBadGateway), fault.CodeServerError, "502"},
@@ -269,7 +274,8 @@ func TestPathsOfTheMachineAreRemoved(t *testing.T) {
 		`[Errno 2] No such file: '/data/secret/x.png'`:                           `[Errno 2] No such file: 'x.png'`,
 		`cannot open /opt/v/lib/python3.11/site-packages/torch/a.so, giving up`:  `cannot open site-packages/torch/a.so, giving up`,
 		`see https://pytorch.org/docs/stable and try 3/4 of 16 / 2`:              `see https://pytorch.org/docs/stable and try 3/4 of 16 / 2`,
-		`mat1 and mat2 shapes cannot be multiplied (77x768 and 1024x320)`:        `mat1 and mat2 shapes cannot be multiplied (77x768 and 1024x320)`,
+		`mat1 and mat2 shapes cannot be multiplied (77x768 and 1024x320)`: `mat1 and mat2 shapes cannot be multiplied (77x768 ` +
+			`and 1024x320)`,
 	} {
 		require.Equal(t, wanted, (&comfyui.ExecutionError{Message: given}).Public().Message)
 	}

@@ -58,10 +58,14 @@ func (e *ExecutionError) MissingFile() bool {
 }
 
 // installs are folders that mark the root of a ComfyUI installation within a path.
-var installs = []string{"custom_nodes", "site-packages", "dist-packages", "comfy", "comfy_api", "comfy_api_nodes", "comfy_execution", "comfy_extras", "models"}
+var installs = []string{
+	"custom_nodes", "site-packages", "dist-packages", "comfy", "comfy_api", "comfy_api_nodes", "comfy_execution",
+	"comfy_extras", "models",
+}
 
 // machinePath matches absolute paths of Unix and of Windows. A path in quotes may contain spaces.
-var machinePath = regexp.MustCompile(`"(?:[A-Za-z]:[\\/]|/)[^"\n]+"|'(?:[A-Za-z]:[\\/]|/)[^'\n]+'|(?:[A-Za-z]:[\\/]|/)[^\s"'<>|:*?\\/,;]+[\\/][^\s"'<>|:*?,;()]*`)
+var machinePath = regexp.MustCompile(`"(?:[A-Za-z]:[\\/]|/)[^"\n]+"|'(?:[A-Za-z]:[\\/]|/)[^'\n]+'|(?:[A-Za-z]:[\\/]|/)[^\s"'<>|:*?\\/,` +
+	`;]+[\\/][^\s"'<>|:*?,;()]*`)
 
 // Public returns the error in a form for accounts: absolute paths of the server's machine are shortened to the part
 // within the ComfyUI installation, or else to the name of the file.

@@ -38,7 +38,8 @@ func (f File) check() error {
 		}
 	}
 	if unsafe {
-		return fault.New(fault.Invalid, fault.CodeUnsafeName, "the server returned the name of a file outside its folder: %q in %q", clip(f.Name), clip(f.Subfolder))
+		return fault.New(fault.Invalid, fault.CodeUnsafeName, "the server returned the name of a file outside its folder: %q in %q", clip(f.Name),
+			clip(f.Subfolder))
 	}
 	switch f.Type {
 	case FolderInput, FolderOutput, FolderTemp:

@@ -51,7 +51,8 @@ func (c *Client) findJob(ctx context.Context, id PromptID) (state State, known b
 		"pending": Pending, "in_progress": Running, "completed": Completed, "failed": Failed, "cancelled": Cancelled,
 	}[job.Status]
 	if !ok {
-		return State{}, false, fault.New(fault.Unavailable, fault.CodeServerGarbage, "the server reports the unknown prompt status %q", clip(job.Status))
+		return State{}, false, fault.New(fault.Unavailable, fault.CodeServerGarbage, "the server reports the unknown prompt status %q",
+			clip(job.Status))
 	}
 	if !status.Ended() {
 		return State{Status: status}, true, nil

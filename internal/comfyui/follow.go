@@ -164,7 +164,8 @@ func (f *follower) read(ctx context.Context, conn *websocket.Conn, again bool) e
 func closeSocket(conn *websocket.Conn) {
 	bye := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
 	until := time.Now().Add(closeTimeout)
-	_ = errors.Join(conn.WriteControl(websocket.CloseMessage, bye, until), conn.SetReadDeadline(until)) // on a broken socket the message may fail
+	// on a broken socket the message may fail
+	_ = errors.Join(conn.WriteControl(websocket.CloseMessage, bye, until), conn.SetReadDeadline(until))
 }
 
 // drain reads until the server confirms the end, or the socket breaks.

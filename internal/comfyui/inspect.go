@@ -73,7 +73,8 @@ func (s *systemStats) identity() (Identity, error) {
 	version, err := ParseVersion(s.System.Version)
 	if err != nil || version.Compare(MinVersion) < 0 {
 		got := cmp.Or(clip(s.System.Version), "of unknown version")
-		return Identity{}, fault.New(fault.Invalid, fault.CodeServerTooOld, "ComfyUI %s is not supported; the oldest supported version is %s", got, MinVersion).
+		return Identity{}, fault.New(fault.Invalid, fault.CodeServerTooOld, "ComfyUI %s is not supported; the oldest supported version is %s",
+			got, MinVersion).
 			WithDetails(map[string]any{"version": clip(s.System.Version), "oldest": MinVersion.String()})
 	}
 	id := Identity{Version: version, OS: s.System.OS, PyTorch: s.System.PyTorch, RAMTotal: s.System.RAMTotal, RAMFree: s.System.RAMFree}
@@ -117,7 +118,8 @@ func (c *Client) Classes(ctx context.Context, known string) (Classes, error) {
 	}
 	classes.Names, classes.Definitions, err = members(a.body)
 	if err != nil || len(classes.Names) == 0 || !allObjects(classes.Definitions) {
-		return Classes{}, fault.Wrap(cmp.Or(err, errors.New("not an object of objects")), fault.Unavailable, fault.CodeServerGarbage, "the server's class definitions cannot be read")
+		return Classes{}, fault.Wrap(cmp.Or(err, errors.New("not an object of objects")), fault.Unavailable, fault.CodeServerGarbage,
+			"the server's class definitions cannot be read")
 	}
 	return classes, nil
 }

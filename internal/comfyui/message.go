@@ -173,7 +173,8 @@ func parsePreview(raw []byte) (Event, error) {
 	if err := json.Unmarshal(metadata, &m); err != nil {
 		return nil, fmt.Errorf("read the metadata of a preview: %w", err)
 	}
-	return Preview{Prompt: m.Prompt, Node: m.Node, Display: m.Display, Parent: m.Parent, Real: m.Real, MediaType: m.MediaType, Image: image}, nil
+	return Preview{Prompt: m.Prompt, Node: m.Node, Display: m.Display, Parent: m.Parent, Real: m.Real, MediaType: m.MediaType, Image: image},
+		nil
 }
 
 // prefixed splits off bytes that follow their length, a number of four bytes.

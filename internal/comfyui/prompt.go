@@ -19,7 +19,8 @@ const maxCancelChecks = 5
 // Submit implements Prompts.
 func (c *Client) Submit(ctx context.Context, p Prompt) (Submitted, error) {
 	if id, err := uuid.Parse(string(p.ID)); err != nil || NewPromptID(id) != p.ID {
-		return Submitted{}, fault.New(fault.Invalid, fault.CodeServerRefused, "the prompt id %q is not a UUID in canonical form", clip(string(p.ID)))
+		return Submitted{}, fault.New(fault.Invalid, fault.CodeServerRefused, "the prompt id %q is not a UUID in canonical form",
+			clip(string(p.ID)))
 	}
 	extra, err := withoutNullWorkflow(p.Extra)
 	if err != nil {
@@ -49,7 +50,8 @@ func submitted(id PromptID, a response) (Submitted, error) {
 	switch a.status {
 	case http.StatusOK, http.StatusBadRequest:
 		if err := json.Unmarshal(a.body, &body); err != nil {
-			return Submitted{}, fault.Wrap(err, fault.Unavailable, fault.CodeServerGarbage, "the server's answer to a prompt does not have the form of a ComfyUI answer")
+			return Submitted{}, fault.Wrap(err, fault.Unavailable, fault.CodeServerGarbage,
+				"the server's answer to a prompt does not have the form of a ComfyUI answer")
 		}
 	default:
 		return Submitted{}, statusError(a)
@@ -171,7 +173,8 @@ func (c *Client) cancelJob(ctx context.Context, id PromptID) (cancelled, known b
 		return false, false, err
 	}
 	if body.Cancelled == nil {
-		return false, false, fault.New(fault.Unavailable, fault.CodeServerGarbage, "the server's answer to a cancel does not have the form of a ComfyUI answer")
+		return false, false, fault.New(fault.Unavailable, fault.CodeServerGarbage,
+			"the server's answer to a cancel does not have the form of a ComfyUI answer")
 	}
 	return *body.Cancelled, true, nil
 }

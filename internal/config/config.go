@@ -18,20 +18,20 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millrace-dev/millrace/internal/domain/account"
-	"github.com/millrace-dev/millrace/internal/domain/credit"
+	"github.com/millrace-dev/millrace/internal/config/amount"
 )
 
 // Config holds all settings of a process.
 type Config struct {
-	Roles             string       // MILLRACE_ROLES, roles of a `serve` process, comma list
-	Addr              string       // MILLRACE_ADDR, listen address
-	Editor            string       // MILLRACE_EDITOR, directory of an unpacked web editor that is served beside the API; EditorAuto fetches one; "" = none
-	EditorIndex       string       // MILLRACE_EDITOR_INDEX, address of the simple package index that EditorAuto asks; "" = PyPI
-	PublicURL         string       // MILLRACE_PUBLIC_URL, base of absolute URLs; "" = from the request
-	Auth              account.Mode // MILLRACE_AUTH
-	Token             string       // MILLRACE_TOKEN
-	AllowWide         bool         // MILLRACE_ALLOW_UNAUTHENTICATED, allow mode none on an address that is not loopback
+	Roles string // MILLRACE_ROLES, roles of a `serve` process, comma list
+	Addr  string // MILLRACE_ADDR, listen address
+	// MILLRACE_EDITOR, directory of an unpacked web editor that is served beside the API; EditorAuto fetches one; "" = none
+	Editor            string
+	EditorIndex       string // MILLRACE_EDITOR_INDEX, address of the simple package index that EditorAuto asks; "" = PyPI
+	PublicURL         string // MILLRACE_PUBLIC_URL, base of absolute URLs; "" = from the request
+	Auth              string // MILLRACE_AUTH: AuthNone, AuthToken or AuthKeys
+	Token             string // MILLRACE_TOKEN
+	AllowWide         bool   // MILLRACE_ALLOW_UNAUTHENTICATED, allow mode none on an address that is not loopback
 	Proxies           []netip.Prefix
 	Origins           []string // MILLRACE_ALLOWED_ORIGINS, origins of web pages that may call the API
 	InternalAddr      string   // MILLRACE_INTERNAL_ADDR, health checks and peers; "" = none
@@ -50,7 +50,7 @@ type Config struct {
 	SecretKey         string // MILLRACE_SECRET_KEY, 32 bytes in hex; "" = a generated file in the data dir
 
 	Slots       int           // MILLRACE_SLOTS, jobs of the local account that run at the same time
-	TierSlots   account.Slots // MILLRACE_TIER_SLOTS, jobs that run at the same time, by tier; missing tiers have their default
+	TierSlots   string        // MILLRACE_TIER_SLOTS, jobs that run at the same time, by tier, as package account parses them
 	QueueDepth  int           // MILLRACE_QUEUE_DEPTH, waiting jobs of one account
 	MaxNodes    int           // MILLRACE_MAX_NODES, nodes of one graph
 	NodeCache   int64         // MILLRACE_NODE_CACHE, bytes of results of nodes for later jobs; 0 = no cache
@@ -80,12 +80,13 @@ type Config struct {
 	UploadIdle       time.Duration // MILLRACE_UPLOAD_IDLE, how long a client may send nothing in the middle of an upload
 	ScanCommand      string        // MILLRACE_SCANNER, program and arguments that judge uploaded files; "" = none
 	ScanTimeout      time.Duration // MILLRACE_SCANNER_TIMEOUT, time limit for one file
-	FFmpeg           string        // MILLRACE_FFMPEG, program that reads and writes sound and video; "" = that of the path, "none" = do without
-	MaxSockets       int           // MILLRACE_MAX_SOCKETS, WebSockets of one account on this process
-	MaxStreams       int           // MILLRACE_MAX_STREAMS, event streams of one account on this process
-	RawStatus        bool          // MILLRACE_RAW_STATUS, GET /job/{id}/status uses the raw states that newer clients expect
-	RouteByClient    bool          // MILLRACE_ROUTE_BY_CLIENT, WebSocket messages go to the submitting clientId only
-	RuntimeNames     bool          // MILLRACE_RUNTIME_EXCEPTIONS, exception types have the names of the self-hosted runtime
+	// MILLRACE_FFMPEG, program that reads and writes sound and video; "" = that of the path, "none" = do without
+	FFmpeg        string
+	MaxSockets    int  // MILLRACE_MAX_SOCKETS, WebSockets of one account on this process
+	MaxStreams    int  // MILLRACE_MAX_STREAMS, event streams of one account on this process
+	RawStatus     bool // MILLRACE_RAW_STATUS, GET /job/{id}/status uses the raw states that newer clients expect
+	RouteByClient bool // MILLRACE_ROUTE_BY_CLIENT, WebSocket messages go to the submitting clientId only
+	RuntimeNames  bool // MILLRACE_RUNTIME_EXCEPTIONS, exception types have the names of the self-hosted runtime
 
 	Logs      string        // MILLRACE_LOG: debug, info, warn, error
 	LogFormat string        // MILLRACE_LOG_FORMAT: text, json
@@ -114,7 +115,7 @@ type Prices struct {
 
 func dollars(env string, field func(*Config) *int64) setting {
 	return setting{env, func(c *Config, v string) error {
-		micros, err := credit.ParseDollars(v)
+		micros, err := amount.ParseDollars(v)
 		if err != nil || micros < 0 {
 			return fmt.Errorf("%s takes US dollars such as 0.0025, not %q", env, v)
 		}
@@ -144,10 +145,17 @@ func (b Bucket) check() error {
 	return nil
 }
 
+// The modes of Auth. Package account knows what they mean.
+const (
+	AuthNone  = "none"
+	AuthToken = "token"
+	AuthKeys  = "keys"
+)
+
 // Default returns the configuration of local mode.
 func Default() Config {
 	return Config{
-		Roles: "api,worker,projector", Addr: "127.0.0.1:8188", Auth: account.ModeNone, DataDir: defaultDataDir(),
+		Roles: "api,worker,projector", Addr: "127.0.0.1:8188", Auth: AuthNone, DataDir: defaultDataDir(),
 		TemporalNamespace: "default", TaskQueue: "millrace", Temporal: Temporal{Deployment: "millrace"},
 		Slots: max(4, runtime.NumCPU()), QueueDepth: 10_000, MaxNodes: 5000,
 		NodeCache: 4 << 30, CacheAge: 48 * time.Hour, CacheFrom: 50 * time.Millisecond,
@@ -155,7 +163,8 @@ func Default() Config {
 		MaxPixels:   256 << 20, MaxBody: 64 << 20, MaxUpload: 100 << 20, DiskReserve: 256 << 20,
 		Exports:      Exports{Files: 2000, Bytes: 10 << 30, Retention: 24 * time.Hour},
 		JobRetention: 30 * 24 * time.Hour, UploadIdle: 30 * time.Second, ScanTimeout: time.Minute, MaxSockets: 2000, MaxStreams: 64,
-		Logs: "info", LogFormat: "text", StopAfter: 10 * time.Second, Router: defaultRouter(), Webhooks: defaultWebhooks(), Servers: defaultServers(),
+		Logs: "info", LogFormat: "text", StopAfter: 10 * time.Second, Router: defaultRouter(), Webhooks: defaultWebhooks(),
+		Servers: defaultServers(),
 	}
 }
 
@@ -229,7 +238,8 @@ func flag(env string, field func(*Config) *bool) setting {
 	}}
 }
 
-var settings = slices.Concat(generalSettings, temporalSettings, routerSettings, tokenSettings, webhookSettings, serverSettings, telemetrySettings)
+var settings = slices.Concat(generalSettings, temporalSettings, routerSettings, tokenSettings, webhookSettings, serverSettings,
+	telemetrySettings)
 
 var generalSettings = []setting{
 	text("MILLRACE_ROLES", func(c *Config) *string { return &c.Roles }),
@@ -237,7 +247,7 @@ var generalSettings = []setting{
 	text("MILLRACE_PUBLIC_URL", func(c *Config) *string { return &c.PublicURL }),
 	text("MILLRACE_EDITOR", func(c *Config) *string { return &c.Editor }),
 	text("MILLRACE_EDITOR_INDEX", func(c *Config) *string { return &c.EditorIndex }),
-	text("MILLRACE_AUTH", func(c *Config) *string { return (*string)(&c.Auth) }),
+	text("MILLRACE_AUTH", func(c *Config) *string { return &c.Auth }),
 	text("MILLRACE_TOKEN", func(c *Config) *string { return &c.Token }),
 	text("MILLRACE_INTERNAL_ADDR", func(c *Config) *string { return &c.InternalAddr }),
 	text("MILLRACE_ADVERTISE_URL", func(c *Config) *string { return &c.AdvertiseURL }),
@@ -262,14 +272,14 @@ var generalSettings = []setting{
 	number("MILLRACE_MAX_BODY", func(c *Config) *int64 { return &c.MaxBody }),
 	number("MILLRACE_MAX_UPLOAD", func(c *Config) *int64 { return &c.MaxUpload }),
 	{"MILLRACE_ACCOUNT_STORAGE", func(c *Config, v string) (err error) {
-		if c.AccountLimit, err = account.ParseSize(v); err != nil {
+		if c.AccountLimit, err = amount.ParseBytes(v); err != nil {
 			return fmt.Errorf("MILLRACE_ACCOUNT_STORAGE: %w", err)
 		}
 		return nil
 	}},
 	number("MILLRACE_EXPORT_FILES", func(c *Config) *int { return &c.Exports.Files }),
 	{"MILLRACE_EXPORT_BYTES", func(c *Config, v string) (err error) {
-		if c.Exports.Bytes, err = account.ParseSize(v); err != nil {
+		if c.Exports.Bytes, err = amount.ParseBytes(v); err != nil {
 			return fmt.Errorf("MILLRACE_EXPORT_BYTES: %w", err)
 		}
 		return nil
@@ -318,10 +328,7 @@ var generalSettings = []setting{
 	flag("MILLRACE_NO_WORKFLOW_CACHE", func(c *Config) *bool { return &c.NoWorkflowCache }),
 	text("MILLRACE_LOG", func(c *Config) *string { return &c.Logs }),
 	text("MILLRACE_LOG_FORMAT", func(c *Config) *string { return &c.LogFormat }),
-	{"MILLRACE_TIER_SLOTS", func(c *Config, v string) (err error) {
-		c.TierSlots, err = account.ParseSlots(v)
-		return err
-	}},
+	text("MILLRACE_TIER_SLOTS", func(c *Config) *string { return &c.TierSlots }),
 	{"MILLRACE_TRUSTED_PROXIES", func(c *Config, v string) error { return c.parseTrustedProxies(v) }},
 	{"MILLRACE_ALLOWED_ORIGINS", func(c *Config, v string) error { return c.allow(v) }},
 }
@@ -374,14 +381,15 @@ func Variables() []string {
 
 // Validate reports all invalid settings of c, each with its remedy.
 func (c Config) Validate() error {
-	return errors.Join(c.checkAuth(), c.checkURLs(), c.checkBounds(), c.Bucket.check(), c.Temporal.check(), c.Router.check(), c.Tokens.check())
+	return errors.Join(c.checkAuth(), c.checkURLs(), c.checkBounds(), c.Bucket.check(), c.Temporal.check(), c.Router.check())
 }
 
 // Warnings returns valid but doubtful settings, each with its remedy.
 func (c Config) Warnings() []string {
 	var all []string
-	if c.Auth != account.ModeNone && c.PublicURL == "" {
-		all = append(all, "no public URL is set: links in answers repeat the Host header of the request, which the client chooses; give --public-url or MILLRACE_PUBLIC_URL")
+	if c.Auth != AuthNone && c.PublicURL == "" {
+		all = append(all, "no public URL is set: links in answers repeat the Host header of the request, which the client chooses; "+
+			"give --public-url or MILLRACE_PUBLIC_URL")
 	}
 	return all
 }
@@ -395,17 +403,19 @@ const ValueGrace = 72 * time.Hour
 
 func (c Config) checkAuth() error {
 	switch c.Auth {
-	case account.ModeToken:
+	case AuthToken:
 		if c.Token == "" {
 			return errors.New("auth mode token needs a token: --token or MILLRACE_TOKEN")
 		}
-	case account.ModeKeys:
-	case account.ModeNone:
+	case AuthKeys:
+	case AuthNone:
 		if !c.AllowWide && !c.loopback() {
-			return fmt.Errorf("refusing to serve %s without authentication: use --auth token or keys, bind to 127.0.0.1, or pass --allow-unauthenticated", c.Addr)
+			return fmt.Errorf("refusing to serve %s without authentication: use --auth token or keys, bind to 127.0.0.1, "+
+				"or pass --allow-unauthenticated", c.Addr)
 		}
 		if slices.Contains(c.Origins, AnyOrigin) {
-			return errors.New("MILLRACE_ALLOWED_ORIGINS=* needs --auth token or keys: without authentication, any page in a browser on this machine could run jobs; list the pages' origins instead")
+			return errors.New("MILLRACE_ALLOWED_ORIGINS=* needs --auth token or keys: without authentication, any page in a browser on " +
+				"this machine could run jobs; list the pages' origins instead")
 		}
 	default:
 		return fmt.Errorf("auth mode must be none, token or keys, not %q", c.Auth)

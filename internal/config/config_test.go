@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/config"
-	"github.com/millrace-dev/millrace/internal/domain/account"
 )
 
 func env(values map[string]string) func(string) (string, bool) {
@@ -25,7 +24,7 @@ func TestDefaultsAreLocalOnly(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, c.Validate())
 	require.Equal(t, "127.0.0.1:8188", c.Addr)
-	require.Equal(t, account.ModeNone, c.Auth)
+	require.Equal(t, config.AuthNone, c.Auth)
 	require.GreaterOrEqual(t, c.Slots, 4)
 }
 
@@ -45,9 +44,9 @@ func TestValidate(t *testing.T) {
 	}{
 		"mode none on every address": {func(c *config.Config) { c.Addr = "0.0.0.0:8188" }, "without authentication"},
 		"mode none on a name":        {func(c *config.Config) { c.Addr = "example.org:80" }, "without authentication"},
-		"mode token without one":     {func(c *config.Config) { c.Auth = account.ModeToken }, "MILLRACE_TOKEN"},
+		"mode token without one":     {func(c *config.Config) { c.Auth = config.AuthToken }, "MILLRACE_TOKEN"},
 		"unknown mode":               {func(c *config.Config) { c.Auth = "some" }, "none, token or keys"},
-		"address without port":       {func(c *config.Config) { c.Addr = "127.0.0.1"; c.Auth = account.ModeKeys }, "HOST:PORT"},
+		"address without port":       {func(c *config.Config) { c.Addr = "127.0.0.1"; c.Auth = config.AuthKeys }, "HOST:PORT"},
 		"relative public URL":        {func(c *config.Config) { c.PublicURL = "/jobs" }, "absolute"},
 		"results older than values":  {func(c *config.Config) { c.CacheAge = config.ValueGrace }, "MILLRACE_NODE_CACHE_AGE"},
 		"no data directory":          {func(c *config.Config) { c.DataDir = "" }, "--data"},
@@ -83,7 +82,7 @@ func TestAllowedAddressesPass(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*config.Config){
 		"wide with permission": func(c *config.Config) { c.Addr, c.AllowWide = "0.0.0.0:8188", true },
-		"wide with keys":       func(c *config.Config) { c.Addr, c.Auth = ":8188", account.ModeKeys },
+		"wide with keys":       func(c *config.Config) { c.Addr, c.Auth = ":8188", config.AuthKeys },
 		"localhost":            func(c *config.Config) { c.Addr = "localhost:8188" },
 		"IPv6 loopback":        func(c *config.Config) { c.Addr = "[::1]:8188" },
 	} {
@@ -129,7 +128,10 @@ func TestOriginsAreThoseOfBrowsers(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"https://app.example", "http://localhost:3000"}, c.Origins)
 	require.NoError(t, c.Validate())
-	for _, none := range []string{"app.example", "https://app.example/", "https://App.example", "https://app.example/x", "ftp://app.example", "https://", "null", "https://a.example,,"} {
+	for _, none := range []string{
+		"app.example", "https://app.example/", "https://App.example", "https://app.example/x", "ftp://app.example", "https://", "null",
+		"https://a.example,,",
+	} {
 		_, err := config.Load(env(map[string]string{"MILLRACE_ALLOWED_ORIGINS": none}))
 		require.ErrorContains(t, err, "MILLRACE_ALLOWED_ORIGINS", none)
 	}
@@ -137,7 +139,7 @@ func TestOriginsAreThoseOfBrowsers(t *testing.T) {
 
 func TestModesWithCredentialsWarnWithoutAPublicURL(t *testing.T) {
 	t.Parallel()
-	for mode, warnings := range map[account.Mode]int{account.ModeNone: 0, account.ModeToken: 1, account.ModeKeys: 1} {
+	for mode, warnings := range map[string]int{config.AuthNone: 0, config.AuthToken: 1, config.AuthKeys: 1} {
 		cfg := config.Default()
 		cfg.Auth, cfg.Token = mode, "a-token"
 		require.Len(t, cfg.Warnings(), warnings, mode)

@@ -15,7 +15,8 @@ func (c *Config) allow(list string) error {
 	for part := range strings.SplitSeq(list, ",") {
 		origin := strings.TrimSpace(part)
 		u, err := url.Parse(origin)
-		if origin != AnyOrigin && (err != nil || u.Scheme != "http" && u.Scheme != "https" || origin != u.Scheme+"://"+strings.ToLower(u.Host) || u.Host == "") {
+		if origin != AnyOrigin && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" ||
+			origin != u.Scheme+"://"+strings.ToLower(u.Host)) {
 			return fmt.Errorf("MILLRACE_ALLOWED_ORIGINS takes origins such as https://app.example, separated by commas, or *, not %q", origin)
 		}
 		c.Origins = append(c.Origins, origin)

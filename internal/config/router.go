@@ -7,8 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millrace-dev/millrace/internal/domain/call"
-	"github.com/millrace-dev/millrace/internal/domain/credit"
+	"github.com/millrace-dev/millrace/internal/config/amount"
 )
 
 // Router is the configuration of the model router.
@@ -17,24 +16,40 @@ type Router struct {
 	Catalog    []string          // MILLRACE_CATALOG, comma list of directories with catalog files
 	Bases      map[string]string // MILLRACE_PROVIDER_URLS, PROVIDER=URL comma list: addresses that replace the catalog's, even if not public
 	Simulator  string            // MILLRACE_SIMULATOR, address of the provider simulator that serves sim/*; "" = none
-	Concurrent []call.Step       // MILLRACE_ROUTER_CONCURRENCY, calls in flight by lifetime spend
+	Concurrent []Step            // MILLRACE_ROUTER_CONCURRENCY, calls in flight by lifetime spend
 	Local      int               // MILLRACE_ROUTER_LOCAL_CONCURRENCY, calls of the local account in flight
-	Ceiling    int64             // MILLRACE_ROUTER_SPEND_CEILING in US dollars, limit of an account's reserved credit for calls in flight; 0 = no limit
-	Ceilings   map[string]int64  // MILLRACE_ROUTER_PRICE_CEILINGS, MODEL=DOLLARS comma list, USD millionths: reserved for calls whose price the catalog does not know
-	Fallback   bool              // MILLRACE_ROUTER_FALLBACK, another server of a model takes over, unless the request has fallback_provider=false
-	Windows    []call.Window     // MILLRACE_ROUTER_WINDOWS, calls per period; empty = no limit
-	Backlog    int               // MILLRACE_ROUTER_BACKLOG, waiting queued requests of one account
-	QueueFor   time.Duration     // MILLRACE_ROUTER_QUEUE_FOR, how long a queued request waits for a slot
-	MaxBody    int64             // MILLRACE_ROUTER_MAX_BODY, bytes of a model's input
-	Bodies     int64             // MILLRACE_ROUTER_BODIES, bytes of all models' inputs that one process reads at once; 0 = 8 times MaxBody
-	Deadline   time.Duration     // MILLRACE_ROUTER_DEADLINE, how long a run keeps its connection open
+	// MILLRACE_ROUTER_SPEND_CEILING in US dollars, limit of an account's reserved credit for calls in flight; 0 = no limit
+	Ceiling int64
+	// MILLRACE_ROUTER_PRICE_CEILINGS, MODEL=DOLLARS comma list, USD millionths: reserved for calls whose price the catalog does not know
+	Ceilings map[string]int64
+	// MILLRACE_ROUTER_FALLBACK, another server of a model takes over, unless the request has fallback_provider=false
+	Fallback bool
+	Windows  []Window      // MILLRACE_ROUTER_WINDOWS, calls per period; empty = no limit
+	Backlog  int           // MILLRACE_ROUTER_BACKLOG, waiting queued requests of one account
+	QueueFor time.Duration // MILLRACE_ROUTER_QUEUE_FOR, how long a queued request waits for a slot
+	MaxBody  int64         // MILLRACE_ROUTER_MAX_BODY, bytes of a model's input
+	Bodies   int64         // MILLRACE_ROUTER_BODIES, bytes of all models' inputs that one process reads at once; 0 = 8 times MaxBody
+	Deadline time.Duration // MILLRACE_ROUTER_DEADLINE, how long a run keeps its connection open
+}
+
+// Step is the number of calls that may be in flight from a lifetime spend, in USD millionths, upwards.
+type Step struct {
+	Spent      int64
+	Concurrent int
+}
+
+// Window is a rate limit: a number of calls in each period.
+type Window struct {
+	Name   string
+	Length time.Duration
+	Calls  int
 }
 
 // defaultRouter gives every account of a deployment the same number of calls in flight, whatever it has spent. 20
 // calls let the partner nodes of a graph run at the same time.
 func defaultRouter() Router {
 	return Router{
-		Concurrent: []call.Step{{Spent: 0, Concurrent: 20}},
+		Concurrent: []Step{{Spent: 0, Concurrent: 20}},
 		Fallback:   true, Local: 256, Backlog: 1000, QueueFor: time.Hour, MaxBody: 64 << 20, Deadline: 10 * time.Minute,
 	}
 }
@@ -45,7 +60,8 @@ const minBodies = 4
 
 func (r Router) check() error {
 	if r.Bodies != 0 && r.Bodies < minBodies*r.MaxBody {
-		return fmt.Errorf("MILLRACE_ROUTER_BODIES must be at least %d times MILLRACE_ROUTER_MAX_BODY (%d), not %d", minBodies, r.MaxBody, r.Bodies)
+		return fmt.Errorf("MILLRACE_ROUTER_BODIES must be at least %d times MILLRACE_ROUTER_MAX_BODY (%d), not %d",
+			minBodies, r.MaxBody, r.Bodies)
 	}
 	return nil
 }
@@ -67,7 +83,7 @@ var routerSettings = []setting{
 	}},
 	number("MILLRACE_ROUTER_LOCAL_CONCURRENCY", func(c *Config) *int { return &c.Router.Local }),
 	{"MILLRACE_ROUTER_SPEND_CEILING", func(c *Config, v string) (err error) {
-		if c.Router.Ceiling, err = credit.ParseDollars(v); err != nil || c.Router.Ceiling < 0 {
+		if c.Router.Ceiling, err = amount.ParseDollars(v); err != nil || c.Router.Ceiling < 0 {
 			return fmt.Errorf("MILLRACE_ROUTER_SPEND_CEILING takes US dollars such as 25, not %q", v)
 		}
 		return nil
@@ -107,9 +123,11 @@ func parseCeilings(list string) (map[string]int64, error) {
 	ceilings := map[string]int64{}
 	for part := range strings.SplitSeq(list, ",") {
 		models, dollars, ok := strings.Cut(strings.TrimSpace(part), "=")
-		micros, err := credit.ParseDollars(dollars)
-		if provider, name, two := strings.Cut(models, "/"); !ok || err != nil || micros <= 0 || models != "*" && (!two || provider == "" || name == "") {
-			return nil, fmt.Errorf("MILLRACE_ROUTER_PRICE_CEILINGS takes MODEL=DOLLARS such as kling/*=5,google/gemini-3-pro-image=2.50, not %q", part)
+		micros, err := amount.ParseDollars(dollars)
+		provider, name, two := strings.Cut(models, "/")
+		if !ok || err != nil || micros <= 0 || models != "*" && (!two || provider == "" || name == "") {
+			return nil, fmt.Errorf("MILLRACE_ROUTER_PRICE_CEILINGS takes MODEL=DOLLARS such as kling/*=5,google/gemini-3-pro-image=2.50, "+
+				"not %q", part)
 		}
 		ceilings[models] = micros
 	}
@@ -117,16 +135,16 @@ func parseCeilings(list string) (map[string]int64, error) {
 }
 
 // parseSteps reads "0:1,0.01:5,100:10": US dollars spent, then calls in flight.
-func parseSteps(list string) ([]call.Step, error) {
-	var steps []call.Step
+func parseSteps(list string) ([]Step, error) {
+	var steps []Step
 	for part := range strings.SplitSeq(list, ",") {
 		spent, count, ok := strings.Cut(strings.TrimSpace(part), ":")
-		micros, err := credit.ParseDollars(spent)
+		micros, err := amount.ParseDollars(spent)
 		n, countErr := strconv.Atoi(count)
 		if !ok || err != nil || countErr != nil || micros < 0 || n < 0 || len(steps) > 0 && micros <= steps[len(steps)-1].Spent {
 			return nil, fmt.Errorf("MILLRACE_ROUTER_CONCURRENCY takes rising steps DOLLARS:CALLS such as 0:1,100:10, not %q", list)
 		}
-		steps = append(steps, call.Step{Spent: micros, Concurrent: n})
+		steps = append(steps, Step{Spent: micros, Concurrent: n})
 	}
 	return steps, nil
 }
@@ -135,15 +153,15 @@ func parseSteps(list string) ([]call.Step, error) {
 var windowLengths = map[string]time.Duration{"second": time.Second, "minute": time.Minute, "hour": time.Hour, "day": 24 * time.Hour}
 
 // parseWindows reads "minute:60,day:1000".
-func parseWindows(list string) ([]call.Window, error) {
-	var windows []call.Window
+func parseWindows(list string) ([]Window, error) {
+	var windows []Window
 	for part := range strings.SplitSeq(list, ",") {
 		name, count, ok := strings.Cut(strings.TrimSpace(part), ":")
 		n, err := strconv.Atoi(count)
 		if !ok || err != nil || n < 1 || windowLengths[name] == 0 {
 			return nil, fmt.Errorf("MILLRACE_ROUTER_WINDOWS takes PERIOD:CALLS such as minute:60,day:1000, not %q", list)
 		}
-		windows = append(windows, call.Window{Name: name, Length: windowLengths[name], Calls: n})
+		windows = append(windows, Window{Name: name, Length: windowLengths[name], Calls: n})
 	}
 	return windows, nil
 }

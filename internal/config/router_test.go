@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/config"
-	"github.com/millrace-dev/millrace/internal/domain/call"
 )
 
 func TestRouterSettings(t *testing.T) {
@@ -21,9 +20,11 @@ func TestRouterSettings(t *testing.T) { // R-82
 		return v, ok
 	})
 	require.NoError(t, err)
-	require.Equal(t, []call.Step{{Spent: 0, Concurrent: 2}, {Spent: 500_000, Concurrent: 7}}, c.Router.Concurrent)
+	require.Equal(t, []config.Step{{Spent: 0, Concurrent: 2}, {Spent: 500_000, Concurrent: 7}}, c.Router.Concurrent)
 	require.EqualValues(t, 12_500_000, c.Router.Ceiling)
-	require.Equal(t, []call.Window{{Name: "minute", Length: time.Minute, Calls: 60}, {Name: "day", Length: 24 * time.Hour, Calls: 1000}}, c.Router.Windows)
+	require.Equal(t, []config.Window{
+		{Name: "minute", Length: time.Minute, Calls: 60}, {Name: "day", Length: 24 * time.Hour, Calls: 1000},
+	}, c.Router.Windows)
 	require.Equal(t, []string{"/a", "/b"}, c.Router.Catalog)
 	require.True(t, c.Router.Disabled)
 	require.Equal(t, map[string]string{"bfl": "http://127.0.0.1:8190/bfl", "openai": "https://proxy.example"}, c.Router.Bases)
@@ -31,7 +32,7 @@ func TestRouterSettings(t *testing.T) { // R-82
 	require.Zero(t, d.Ceiling) // none locally
 	require.Empty(t, d.Windows)
 	require.Len(t, d.Concurrent, 1, "what an account has spent is no measure where whoever runs the service knows it")
-	require.Equal(t, call.Step{Spent: 0, Concurrent: 20}, d.Concurrent[0], "a new account's partner nodes call at once")
+	require.Equal(t, config.Step{Spent: 0, Concurrent: 20}, d.Concurrent[0], "a new account's partner nodes call at once")
 }
 
 func TestInvalidRouterSettings(t *testing.T) {

@@ -31,7 +31,9 @@ func TestCollectorSettings(t *testing.T) {
 			require.Equal(t, tc.metrics, c.Collector.TakesMetrics())
 		})
 	}
-	for name, value := range map[string]string{"OTEL_METRICS_EXPORTER": "prometheus", "OTEL_METRIC_EXPORT_INTERVAL": "1m", "MILLRACE_BUCKET_ENCRYPTION": "rot13"} {
+	for name, value := range map[string]string{
+		"OTEL_METRICS_EXPORTER": "prometheus", "OTEL_METRIC_EXPORT_INTERVAL": "1m", "MILLRACE_BUCKET_ENCRYPTION": "rot13",
+	} {
 		_, err := config.Load(func(n string) (string, bool) { return value, n == name })
 		require.ErrorContains(t, err, name+" takes")
 	}

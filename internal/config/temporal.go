@@ -43,7 +43,8 @@ func (t Temporal) Private() Temporal {
 
 func (t Temporal) check() error {
 	if (t.Cert == "") != (t.Key == "") {
-		return errors.New("a client certificate for Temporal needs its key: TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH go together")
+		return errors.New("a client certificate for Temporal needs its key: TEMPORAL_TLS_CLIENT_CERT_PATH and " +
+			"TEMPORAL_TLS_CLIENT_KEY_PATH go together")
 	}
 	if t.Keys != "" && t.KeysFile != "" {
 		return errors.New("keys for Temporal come from MILLRACE_TEMPORAL_KEYS or from MILLRACE_TEMPORAL_KEYS_FILE, not from both")

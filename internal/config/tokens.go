@@ -1,25 +1,20 @@
 package config
 
-import (
-	"fmt"
-	"time"
-
-	"github.com/millrace-dev/millrace/internal/domain/account"
-	"github.com/millrace-dev/millrace/internal/web/webtoken"
-)
+import "time"
 
 // Tokens configures the JSON Web Tokens that the model router accepts. Without a secret or a JWKS it accepts none.
 type Tokens struct {
-	Secret   string        // MILLRACE_JWT_SECRET, secret of HS256, at least 32 bytes
-	JWKS     string        // MILLRACE_JWT_JWKS, address of the issuer's public keys, for RS256, ES256 and EdDSA
-	Issuer   string        // MILLRACE_JWT_ISSUER, that iss must be; "" = any
-	Audience string        // MILLRACE_JWT_AUDIENCE, that aud must contain; "" = any
-	Claim    string        // MILLRACE_JWT_CLAIM, that is the id or name of the account; "a.b" = b within a
-	Tier     string        // MILLRACE_JWT_TIER_CLAIM, that is the account's tier; "" = tokens say none
-	Scopes   string        // MILLRACE_JWT_SCOPES_CLAIM, that lists read and write; "" = every token has both
-	Begins   bool          // MILLRACE_JWT_REQUIRE_NBF, refuse tokens without nbf
-	Create   account.Tier  // MILLRACE_JWT_CREATE, tier of accounts that are created when a token first names them; "" = accounts are not created
-	Skew     time.Duration // MILLRACE_JWT_SKEW, the tolerated difference of clocks
+	Secret   string // MILLRACE_JWT_SECRET, secret of HS256, at least 32 bytes
+	JWKS     string // MILLRACE_JWT_JWKS, address of the issuer's public keys, for RS256, ES256 and EdDSA
+	Issuer   string // MILLRACE_JWT_ISSUER, that iss must be; "" = any
+	Audience string // MILLRACE_JWT_AUDIENCE, that aud must contain; "" = any
+	Claim    string // MILLRACE_JWT_CLAIM, that is the id or name of the account; "a.b" = b within a
+	Tier     string // MILLRACE_JWT_TIER_CLAIM, that is the account's tier; "" = tokens say none
+	Scopes   string // MILLRACE_JWT_SCOPES_CLAIM, that lists read and write; "" = every token has both
+	Begins   bool   // MILLRACE_JWT_REQUIRE_NBF, refuse tokens without nbf
+	// MILLRACE_JWT_CREATE, tier of accounts that are created when a token first names them; "" = accounts are not created
+	Create string
+	Skew   time.Duration // MILLRACE_JWT_SKEW, the tolerated difference of clocks
 }
 
 var tokenSettings = []setting{
@@ -31,32 +26,9 @@ var tokenSettings = []setting{
 	text("MILLRACE_JWT_TIER_CLAIM", func(c *Config) *string { return &c.Tokens.Tier }),
 	text("MILLRACE_JWT_SCOPES_CLAIM", func(c *Config) *string { return &c.Tokens.Scopes }),
 	flag("MILLRACE_JWT_REQUIRE_NBF", func(c *Config) *bool { return &c.Tokens.Begins }),
-	{"MILLRACE_JWT_CREATE", func(c *Config, v string) (err error) {
-		if c.Tokens.Create, err = account.ParseTier(v); err != nil {
-			return fmt.Errorf("MILLRACE_JWT_CREATE: %w", err)
-		}
-		return nil
-	}},
+	text("MILLRACE_JWT_CREATE", func(c *Config) *string { return &c.Tokens.Create }),
 	duration("MILLRACE_JWT_SKEW", func(c *Config) *time.Duration { return &c.Tokens.Skew }),
 }
 
 // Accepted reports whether tokens are accepted.
 func (t Tokens) Accepted() bool { return t.Secret != "" || t.JWKS != "" }
-
-// Options converts t to the options of package webtoken.
-func (t Tokens) Options() webtoken.Options {
-	return webtoken.Options{
-		Secret: t.Secret, JWKS: t.JWKS, Issuer: t.Issuer, Audience: t.Audience,
-		Claim: t.Claim, Tier: t.Tier, Scopes: t.Scopes, Begins: t.Begins, Skew: t.Skew,
-	}
-}
-
-func (t Tokens) check() error {
-	if !t.Accepted() {
-		return nil
-	}
-	if err := t.Options().Check(); err != nil {
-		return fmt.Errorf("MILLRACE_JWT_SECRET, MILLRACE_JWT_JWKS: %w", err)
-	}
-	return nil
-}

@@ -6,30 +6,43 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/millrace-dev/millrace/internal/domain/webhook"
 )
 
 // Webhooks is the configuration of messages to accounts.
 type Webhooks struct {
-	Allow  []string // MILLRACE_WEBHOOK_ALLOW, host:port comma list of endpoints that are allowed although they are not public or not https
-	Policy webhook.Policy
+	Allow        []string        // MILLRACE_WEBHOOK_ALLOW, HOST:PORT comma list: endpoints that may be private or without https
+	Timeout      time.Duration   // MILLRACE_WEBHOOK_TIMEOUT, of one attempt, from dialing to the response status
+	Retries      []time.Duration // MILLRACE_WEBHOOK_RETRIES, pauses before the second attempt, the third, …
+	DisableAfter time.Duration   // MILLRACE_WEBHOOK_DISABLE_AFTER, an endpoint is disabled after all attempts failed for this long
+	Retention    time.Duration   // MILLRACE_WEBHOOK_RETENTION, of ended deliveries
 }
 
-func defaultWebhooks() Webhooks { return Webhooks{Policy: webhook.DefaultPolicy()} }
+// defaultWebhooks follows the advice of Standard Webhooks: retry soon at first, then for three days, so that an outage
+// over a weekend loses no message. An endpoint that fails for five days is disabled.
+func defaultWebhooks() Webhooks {
+	return Webhooks{
+		Timeout: 15 * time.Second,
+		Retries: []time.Duration{
+			5 * time.Second, time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour,
+			5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
+		},
+		DisableAfter: 5 * 24 * time.Hour,
+		Retention:    30 * 24 * time.Hour,
+	}
+}
 
 var webhookSettings = []setting{
 	{"MILLRACE_WEBHOOK_ALLOW", func(c *Config, v string) (err error) {
 		c.Webhooks.Allow, err = parseHosts("MILLRACE_WEBHOOK_ALLOW", v)
 		return err
 	}},
-	duration("MILLRACE_WEBHOOK_TIMEOUT", func(c *Config) *time.Duration { return &c.Webhooks.Policy.Timeout }),
+	duration("MILLRACE_WEBHOOK_TIMEOUT", func(c *Config) *time.Duration { return &c.Webhooks.Timeout }),
 	{"MILLRACE_WEBHOOK_RETRIES", func(c *Config, v string) (err error) {
-		c.Webhooks.Policy.Retries, err = parsePauses("MILLRACE_WEBHOOK_RETRIES", v)
+		c.Webhooks.Retries, err = parsePauses("MILLRACE_WEBHOOK_RETRIES", v)
 		return err
 	}},
-	duration("MILLRACE_WEBHOOK_DISABLE_AFTER", func(c *Config) *time.Duration { return &c.Webhooks.Policy.DisableAfter }),
-	duration("MILLRACE_WEBHOOK_RETENTION", func(c *Config) *time.Duration { return &c.Webhooks.Policy.Retention }),
+	duration("MILLRACE_WEBHOOK_DISABLE_AFTER", func(c *Config) *time.Duration { return &c.Webhooks.DisableAfter }),
+	duration("MILLRACE_WEBHOOK_RETENTION", func(c *Config) *time.Duration { return &c.Webhooks.Retention }),
 }
 
 func parseHosts(env, list string) ([]string, error) {

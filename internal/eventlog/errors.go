@@ -21,6 +21,11 @@ func Refuse(reason error, a Append, version int64) error {
 		a.Stream, version, a.Expected)
 }
 
+// IsRefused reports whether a Store refused an append for one of the reasons above.
+func IsRefused(err error) bool {
+	return errors.Is(err, ErrVersion) || errors.Is(err, ErrClosed) || errors.Is(err, ErrForeign) || errors.Is(err, ErrDuplicate)
+}
+
 // ErrRewound stops a reader: the log lacks events that were read from it. The database was restored, or is a replica
 // that lagged when it was promoted. The events that were read must not be applied.
 var ErrRewound = errors.New("the event log does not have what was read from it: the database was restored, or is a replica that lagged")

@@ -91,7 +91,10 @@ func TestThePauseBetweenMessagesGrowsWithTheRateOfEvents(t *testing.T) {
 	for rate, most := range map[int]int{100: 51, 1000: 14} { // events a second, messages a second
 		synctest.Test(t, func(t *testing.T) {
 			log := eventlogtest.NewMemory(eventlogtest.Registry(t))
-			sub, err := eventlog.NewSubscriber(log, eventlog.SubscriberOptions{Batch: 500, Linger: 20 * time.Millisecond, MostLinger: 100 * time.Millisecond})
+			sub, err := eventlog.NewSubscriber(log, eventlog.SubscriberOptions{
+				Batch: 500, Linger: 20 * time.Millisecond,
+				MostLinger: 100 * time.Millisecond,
+			})
 			require.NoError(t, err)
 			messages, err := sub.Subscribe(t.Context(), eventlog.TopicAll)
 			require.NoError(t, err)

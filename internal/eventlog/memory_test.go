@@ -16,6 +16,6 @@ func TestMemoryPubSub(t *testing.T) {
 	t.Parallel()
 	m := eventlogtest.NewMemory(eventlogtest.MessageRegistry(t))
 	eventlogtest.RunPubSub(t, func(testing.TB) eventlogtest.Log {
-		return eventlogtest.Log{Store: m, Tail: m, Checkpoints: m}
+		return eventlogtest.Log{Store: m, Tail: m, Checkpoints: m, Save: m.Save}
 	})
 }

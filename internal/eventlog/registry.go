@@ -11,16 +11,11 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Upcaster converts the stored data of an event version to that of the next version.
-type Upcaster func(json.RawMessage) (json.RawMessage, error)
-
 // Type describes one event type to a Registry.
 type Type struct {
 	name    string
 	decode  func(json.RawMessage) (any, error)
 	accepts func(any) bool
-	upcast  Upcaster
-	next    string
 	meaning string
 }
 
@@ -45,11 +40,6 @@ func TypeOf[T any](name string) Type {
 func (t Type) Says(meaning string) Type {
 	t.meaning = meaning
 	return t
-}
-
-// Retired describes a type that is no longer written. Its data is converted to that of next when it is read.
-func Retired(name, next string, upcast Upcaster) Type {
-	return Type{name: name, next: next, upcast: upcast}
 }
 
 // Registry contains every event type by its name.
@@ -88,20 +78,14 @@ func (r *Registry) Knows(typeName string) bool {
 	return ok
 }
 
-// Decode returns the data of a recorded event as the struct of its registered type. Data of a retired version is
-// upcast. An unknown type is Unavailable with ErrUnknownType: a newer version wrote the event, and a process of that
-// version can read it. Code that folds state uses DecodeKnown.
+// Decode returns the data of a recorded event as the struct of its registered type. An unknown type is Unavailable with
+// ErrUnknownType: a newer version wrote the event, and a process of that version can read it. Code that folds state uses
+// DecodeKnown.
 func (r *Registry) Decode(typeName string, data json.RawMessage) (any, error) {
 	t, ok := r.types[typeName]
 	if !ok {
-		return nil, fault.Wrap(ErrUnknownType, fault.Unavailable, fault.CodeUnknownEventType, "this version does not know the event type %s", typeName)
-	}
-	if t.upcast != nil {
-		up, err := t.upcast(data)
-		if err != nil {
-			return nil, fmt.Errorf("upcast %s to %s: %w", typeName, t.next, err)
-		}
-		return r.Decode(t.next, up)
+		return nil, fault.Wrap(ErrUnknownType, fault.Unavailable, fault.CodeUnknownEventType, "this version does not know the event type %s",
+			typeName)
 	}
 	v, err := t.decode(data)
 	if err != nil {
@@ -124,12 +108,12 @@ func (r *Registry) DecodeKnown(rec Recorded) (any, error) {
 // MaxEventBytes bounds the stored data of one event. Larger data belongs in the blob store.
 const MaxEventBytes = 4 << 20
 
-// Encode returns the data of an event as it is stored. A type that is unknown or retired,
-// data of another Go type than the registered one, and data that is too large are Invalid.
+// Encode returns the data of an event as it is stored. A type that is unknown, data of another Go type than the
+// registered one, and data that is too large are Invalid.
 func (r *Registry) Encode(e Event) (json.RawMessage, error) {
 	t, ok := r.types[e.Type]
-	if !ok || t.accepts == nil {
-		return nil, fault.New(fault.Invalid, fault.CodeUnknownEventType, "event type %s is unknown or retired and cannot be written", e.Type)
+	if !ok {
+		return nil, fault.New(fault.Invalid, fault.CodeUnknownEventType, "event type %s is unknown and cannot be written", e.Type)
 	}
 	if !t.accepts(e.Data) {
 		return nil, fault.New(fault.Invalid, "", "the data of event type %s cannot be a %T", e.Type, e.Data)

@@ -13,8 +13,9 @@ type Tail interface {
 	// event, ctx ends (ctx's error) or the tail is closed (Unavailable). The events must not be changed: other readers
 	// have them too.
 	Next(ctx context.Context, after int64, limit int) ([]Recorded, error)
-	// Settled returns the position up to which the log is final. Following "from now" starts there.
-	Settled(ctx context.Context) (int64, error)
+	// Start returns the end of the log when this process opened the tail. Everything that this process can wait for is recorded
+	// after it: a reader that begins there misses nothing.
+	Start() int64
 	// Recheck makes the tail compare the events that it has returned with the log, after a reader got ErrRewound. It
 	// does not wait.
 	Recheck()
@@ -40,7 +41,7 @@ func appendMarks(marks []Mark, events []Recorded) []Mark {
 	return marks
 }
 
-// Checkpoints keeps the position of each named consumer group, and lets one member at a time consume.
+// Checkpoints has the position of each named consumer group, which its consumer moves, and lets one member at a time consume.
 type Checkpoints interface {
 	// Lock locks the group for this caller, across all processes. It blocks until the group is free or ctx ends.
 	Lock(ctx context.Context, group string) (LockedGroup, error)
@@ -51,10 +52,6 @@ type LockedGroup interface {
 	// Position returns the group's position, 0 for a new group. A checkpoint beyond the end of the log is Conflict,
 	// checkpoint_ahead: the log has lost the events before it.
 	Position(ctx context.Context) (int64, error)
-	// Save moves the group from one position to a later one; read marks every event that was read between them.
-	// Conflict means that another member moved the checkpoint: the lock is lost. ErrRewound means that the log lacks
-	// a marked event; the checkpoint is then not saved.
-	Save(ctx context.Context, from, to int64, read []Mark) error
 	// Lost is closed when the lock is lost.
 	Lost() <-chan struct{}
 	// Release unlocks the group for the next member. It may be called more than once.

@@ -145,7 +145,7 @@ const (
 	CodeTokenExists        Code = "token_exists"       // a registration token with this name exists
 	CodeTokenNotFound      Code = "token_not_found"    // no registration token has this id
 	CodeServerUnreachable  Code = "server_unreachable" // no connection to the server was made, so nothing was sent
-	CodeServerLost         Code = "server_lost"        // the connection broke, or no answer arrived in time; the server may have processed the request
+	CodeServerLost         Code = "server_lost"        // the connection broke, or no answer came in time; the server may have acted on it
 	CodeServerSilent       Code = "server_silent"      // the server sent no heartbeat within its limit
 	CodeServerError        Code = "server_error"       // the server answered 5xx; it may have processed the request
 	CodeServerGarbage      Code = "server_garbage"     // the answer is not in the format of ComfyUI
@@ -158,7 +158,7 @@ const (
 	CodeUnsafeName         Code = "unsafe_name"        // a name leads out of its folder
 	CodeTooLarge           Code = "too_large"          // an answer, an output or an upload of a server exceeds its bound
 	CodeServerFileNotFound Code = "file_not_found"     // the server has no such file
-	CodeServerGivenUp      Code = "server_given_up"    // the server is lost, silent, or keeps forgetting the prompt; the state of the prompt is unknown
+	CodeServerGivenUp      Code = "server_given_up"    // the server is lost or silent, or forgets the prompt; the outcome is unknown
 	CodeServerInterrupted  Code = "server_interrupted" // somebody else canceled the prompt on its server
 	CodeOutputTooLarge     Code = "output_too_large"   // a file of a server is larger than the operator allows
 	CodeSegmentLeaseLost   Code = "segment_lease_lost" // another driver has taken over the segment

@@ -21,11 +21,18 @@ func TestSentenceReplacesTheErrorTextOfADatabase(t *testing.T) {
 	value := stateError{`ERROR: invalid input syntax for type uuid: "secret"`, "22P02"}
 	for want, err := range map[string]error{
 		"no database is part of it": errors.New("no database is part of it"),
-		"read queues: the database lacks a table, a column or a function: is it migrated? (SQLSTATE 42P01)": fmt.Errorf("read queues: %w", missing),
-		"it is away: list: the database refuses a value (SQLSTATE 22P02)":                                   fault.Wrap(fmt.Errorf("list: %w", value), fault.Unavailable, "", "it is away"),
-		"the database refuses a value (SQLSTATE 22P02)\nplain":                                              errors.Join(value, errors.New("plain")),
-		"the database refuses a statement (SQLSTATE 0Z002)":                                                 stateError{"ERROR: whatever", "0Z002"},
-		"the database lets nobody in: the database has no connection left (SQLSTATE 53300)":                 fmt.Errorf("the database lets nobody in: %w", stateError{"FATAL: sorry, too many clients already", "53300"}),
+		"read queues: the database lacks a table, a column or a function: is it migrated? (SQLSTATE 42P01)": fmt.Errorf("read queues: %w",
+			missing),
+		"it is away: list: the database refuses a value (SQLSTATE 22P02)": fault.Wrap(fmt.Errorf("list: %w",
+			value), fault.Unavailable, "", "it is away"),
+		"the database refuses a value (SQLSTATE 22P02)\nplain": errors.Join(value,
+			errors.New("plain")),
+		"the database refuses a statement (SQLSTATE 0Z002)": stateError{
+			"ERROR: whatever",
+			"0Z002",
+		},
+		"the database lets nobody in: the database has no connection left (SQLSTATE 53300)": fmt.Errorf("the database lets "+
+			"nobody in: %w", stateError{"FATAL: sorry, too many clients already", "53300"}),
 	} {
 		require.Equal(t, want, fault.Sentence(err))
 	}

@@ -192,7 +192,8 @@ func (s *Stack) launchTemporal(ctx context.Context) error {
 	host, port, user := s.postgres().Socket()
 	server, err := temporal.Start(ctx, temporal.Options{
 		Binary: s.opts.TemporalBinary, Postgres: temporal.Postgres{Host: host, Port: port, User: user},
-		Address: s.state.Temporal, UIAddress: s.ui.address(), UIWrites: s.opts.UIWrites, Namespace: s.opts.Namespace, LogFile: s.logFile("temporal"),
+		Address: s.state.Temporal, UIAddress: s.ui.address(), UIWrites: s.opts.UIWrites, Namespace: s.opts.Namespace,
+		LogFile:  s.logFile("temporal"),
 		Profiles: s.opts.TemporalProfiles,
 	})
 	if err != nil {

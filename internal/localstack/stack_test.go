@@ -24,8 +24,8 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/child/scratch"
 	"github.com/millrace-dev/millrace/internal/localstack"
+	"github.com/millrace-dev/millrace/internal/localstack/stacktest/ports"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
-	"github.com/millrace-dev/millrace/test/ports"
 )
 
 // parentDir makes the re-executed test binary run a stack in this directory.
@@ -349,7 +349,8 @@ func TestRefusals(t *testing.T) {
 		want   string
 	}{
 		"data of a newer program": {
-			func(t *testing.T, o *localstack.Options) { writeVersion(t, o.DataDir, "2") }, "written by a newer Millrace (data version 2; this one supports 1)",
+			func(t *testing.T, o *localstack.Options) { writeVersion(t, o.DataDir, "2") },
+			"written by a newer Millrace (data version 2; this one supports 1)",
 		},
 		"a damaged version": {
 			func(t *testing.T, o *localstack.Options) { writeVersion(t, o.DataDir, "two") }, "is damaged",

@@ -33,7 +33,8 @@ func checkVersion(dir string) error {
 		return fmt.Errorf("data directory: %s is damaged: %w", name, err)
 	}
 	if version > dataVersion {
-		return fmt.Errorf("%s was written by a newer Millrace (data version %d; this one supports %d): upgrade Millrace, or choose another data directory", dir, version, dataVersion)
+		return fmt.Errorf("%s was written by a newer Millrace (data version %d; this one supports %d): upgrade Millrace, or choose another "+
+			"data directory", dir, version, dataVersion)
 	}
 	return nil
 }

@@ -42,11 +42,13 @@ func CheckUIAddress(addr string) error {
 	host, _, err := net.SplitHostPort(addr)
 	ip := net.ParseIP(host)
 	if err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return fmt.Errorf("--temporal-ui-addr takes an address of this machine such as 127.0.0.1:8080, not %q: the UI shows the workflows of all accounts", addr)
+		return fmt.Errorf("--temporal-ui-addr takes an address of this machine such as 127.0.0.1:8080, not %q: the UI shows the workflows of "+
+			"all accounts", addr)
 	}
 	probe, err := net.Listen("tcp", addr)
 	if err != nil {
-		return fmt.Errorf("cannot listen on %s for Temporal's Web UI: %w; stop what uses it, or choose another with --temporal-ui-addr", addr, errors.Unwrap(err))
+		return fmt.Errorf("cannot listen on %s for Temporal's Web UI: %w; stop what uses it, or choose another with --temporal-ui-addr", addr,
+			errors.Unwrap(err))
 	}
 	return probe.Close()
 }

@@ -46,7 +46,8 @@ func AccountNamed(text string, names map[string]string) (string, error) {
 			return id, nil
 		}
 	}
-	return "", fault.New(fault.Invalid, fault.CodeInvalidRequest, "account %q does not exist; see `millrace accounts list`", terminal.Clean(text))
+	return "", fault.New(fault.Invalid, fault.CodeInvalidRequest, "account %q does not exist; see `millrace accounts list`",
+		terminal.Clean(text))
 }
 
 // ParseSince parses a duration before now or a time. "" is the zero time.
@@ -64,7 +65,8 @@ func ParseTime(what, text string, now time.Time) (time.Time, error) {
 	}
 	p, err := inspect.ParsePoint(text)
 	if err != nil || p.Version > 0 {
-		return time.Time{}, fault.New(fault.Invalid, fault.CodeInvalidRequest, "%s takes a duration such as 24h or a time such as 2026-01-02T15:04:05Z, not %q", what, terminal.Clean(text))
+		return time.Time{}, fault.New(fault.Invalid, fault.CodeInvalidRequest,
+			"%s takes a duration such as 24h or a time such as 2026-01-02T15:04:05Z, not %q", what, terminal.Clean(text))
 	}
 	return p.Time, nil
 }
@@ -72,7 +74,8 @@ func ParseTime(what, text string, now time.Time) (time.Time, error) {
 // Account returns the account with that id, or else with that name. Ids come first, so that no account can be named
 // after the id of another.
 func Account(ctx context.Context, pool *postgres.Pool, text string) (account.Account, error) {
-	unknown := fault.New(fault.NotFound, fault.CodeAccountNotFound, "account %q does not exist; see `millrace accounts list`", terminal.Clean(text))
+	unknown := fault.New(fault.NotFound, fault.CodeAccountNotFound, "account %q does not exist; see `millrace accounts list`",
+		terminal.Clean(text))
 	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) { // PostgreSQL cannot store such text
 		return account.Account{}, unknown
 	}

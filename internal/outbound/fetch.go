@@ -48,14 +48,16 @@ type Content struct {
 func (c *Client) Fetch(ctx context.Context, address string, b Bounds, allow []string) (*Content, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil {
-		return nil, fault.New(fault.Denied, fault.CodeAddressNotAllowed, "the address cannot be fetched: it is not a URL with a host and without credentials")
+		return nil, fault.New(fault.Denied, fault.CodeAddressNotAllowed,
+			"the address cannot be fetched: it is not a URL with a host and without credentials")
 	}
 	b = b.filled()
 	ctx, watch := Watch(ctx, b.Total, b.Stall)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		watch.Stop()
-		return nil, fault.New(fault.Denied, fault.CodeAddressNotAllowed, "the address cannot be fetched: it is not a URL with a host and without credentials")
+		return nil, fault.New(fault.Denied, fault.CodeAddressNotAllowed,
+			"the address cannot be fetched: it is not a URL with a host and without credentials")
 	}
 	resp, err := c.follow(allow).Do(req)
 	if err != nil {

@@ -27,7 +27,8 @@ func TestPublicRefusesPrivateAddresses(t *testing.T) {
 	for _, a := range []string{
 		"127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1", "0.0.0.0", "224.0.0.1", "255.255.255.255",
 		"192.0.2.1", "198.18.0.1", "240.0.0.1", "::1", "::", "fe80::1", "fc00::1", "fd12::1", "ff02::1", "::ffff:127.0.0.1", "::ffff:10.0.0.1",
-		"64:ff9b::7f00:1", "64:ff9b::a00:1", "2002:7f00:1::", "2002:a9fe:a9fe::", "2001:db8::1", "fec0::1", "2001:0:1::", "::127.0.0.1", "fe80::1%eth0",
+		"64:ff9b::7f00:1", "64:ff9b::a00:1", "2002:7f00:1::", "2002:a9fe:a9fe::", "2001:db8::1", "fec0::1", "2001:0:1::", "::127.0.0.1",
+		"fe80::1%eth0",
 	} {
 		require.False(t, outbound.Public(netip.MustParseAddr(a)), a)
 	}
@@ -46,7 +47,8 @@ func TestPrivateAddressIsRefusedAndNeverReached(t *testing.T) {
 	port := server.URL[strings.LastIndex(server.URL, ":"):]
 	for _, address := range []string{
 		server.URL, "https://localhost" + port, "https://[::1]" + port, "https://[::ffff:127.0.0.1]" + port, "https://0.0.0.0" + port,
-		"https://2130706433" + port, "http://example.com/", "ftp://example.com/", "https://user:pw@example.com/", "file:///etc/passwd", "https:///x", "::",
+		"https://2130706433" + port, "http://example.com/", "ftp://example.com/", "https://user:pw@example.com/", "file:///etc/passwd",
+		"https:///x", "::",
 	} {
 		_, err := c.Fetch(t.Context(), address, outbound.Bounds{}, nil)
 		require.Error(t, err, address)
@@ -191,7 +193,10 @@ func TestBoundsEndAFetch(t *testing.T) {
 			http.NotFound(w, r)
 		}
 	})
-	for path, want := range map[string]error{"/declared": outbound.ErrTooLarge, "/endless": outbound.ErrTooLarge, "/short": outbound.ErrTruncated, "/still": outbound.ErrStalled, "/gone": nil} {
+	for path, want := range map[string]error{
+		"/declared": outbound.ErrTooLarge, "/endless": outbound.ErrTooLarge,
+		"/short": outbound.ErrTruncated, "/still": outbound.ErrStalled, "/gone": nil,
+	} {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
 			content, err := c.Fetch(t.Context(), base+path, outbound.Bounds{Bytes: 1 << 20, Stall: 2 * time.Second}, allow)

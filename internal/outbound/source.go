@@ -17,7 +17,8 @@ func SourceFault(err error) error {
 	case fault.CodeOf(err) == fault.CodeNameNotAllowed: // the same answer as for a name that does not exist
 		return fault.Wrap(err, fault.Invalid, fault.CodeSourceUnreachable, "the source cannot be reached")
 	case fault.CodeOf(err) == fault.CodeAddressNotAllowed:
-		return fault.Wrap(err, fault.Invalid, fault.CodeSourceUnsupported, "the address cannot be fetched: only public https addresses are supported")
+		return fault.Wrap(err, fault.Invalid, fault.CodeSourceUnsupported,
+			"the address cannot be fetched: only public https addresses are supported")
 	case errors.As(err, &status):
 		return sourceStatusFault(int(status), err)
 	case errors.Is(err, ErrSlow), errors.Is(err, ErrStalled), errors.Is(err, context.DeadlineExceeded):
@@ -45,7 +46,8 @@ func sourceStatusFault(status int, err error) error {
 
 // Sources returns a Fetcher for addresses that clients choose, bounded by b. Its errors, including those of reading
 // the content, are suitable for clients. The hosts in allow may be reached although they are not public.
-func (c *Client) Sources(b Bounds, allow ...string) func(ctx context.Context, address string) (content io.ReadCloser, contentType string, size int64, err error) {
+func (c *Client) Sources(b Bounds, allow ...string) func(ctx context.Context, address string) (content io.ReadCloser, contentType string,
+	size int64, err error) {
 	b = b.filled()
 	return func(ctx context.Context, address string) (io.ReadCloser, string, int64, error) {
 		fetched, err := c.Fetch(ctx, address, b, allow)

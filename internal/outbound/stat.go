@@ -41,7 +41,8 @@ const statTime = 20 * time.Second
 func (c *Client) Stat(ctx context.Context, address string, allow []string) (Resource, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil {
-		return Resource{}, fault.New(fault.Denied, fault.CodeAddressNotAllowed, "the address cannot be fetched: it is not a URL with a host and without credentials")
+		return Resource{}, fault.New(fault.Denied, fault.CodeAddressNotAllowed,
+			"the address cannot be fetched: it is not a URL with a host and without credentials")
 	}
 	ctx, watch := Watch(ctx, statTime, statTime)
 	defer watch.Stop()
@@ -59,7 +60,8 @@ func (c *Client) Stat(ctx context.Context, address string, allow []string) (Reso
 func (c *Client) request(ctx context.Context, method, address string, allow []string) (Resource, error) {
 	req, err := http.NewRequestWithContext(ctx, method, address, nil)
 	if err != nil {
-		return Resource{}, fault.New(fault.Denied, fault.CodeAddressNotAllowed, "the address cannot be fetched: it is not a URL with a host and without credentials")
+		return Resource{}, fault.New(fault.Denied, fault.CodeAddressNotAllowed,
+			"the address cannot be fetched: it is not a URL with a host and without credentials")
 	}
 	if method == http.MethodGet {
 		req.Header.Set("Range", "bytes=0-0")

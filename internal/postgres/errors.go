@@ -55,10 +55,12 @@ func classifyState(err error, pg *pgconn.PgError, what string) error {
 	case pg.Code == UniqueViolation:
 		return fault.Wrap(wrapped(err, what), fault.Conflict, "", "this already exists")
 	case pg.Code == storageExceeded:
-		return fault.Wrap(wrapped(err, what), fault.Denied, fault.CodeStorageQuotaExceeded, "the files of this account have reached the storage limit: delete some files first")
+		return fault.Wrap(wrapped(err, what), fault.Denied, fault.CodeStorageQuotaExceeded,
+			"the files of this account have reached the storage limit: delete some files first")
 	case pg.Code == diskFull:
 		// The condition is temporary, like an outage: accepted work waits instead of failing.
-		return fault.Wrap(wrapped(err, what), fault.Unavailable, fault.CodeStorageFull, "the database has no space left").WithRetryAfter(databaseRetry)
+		return fault.Wrap(wrapped(err, what), fault.Unavailable, fault.CodeStorageFull,
+			"the database has no space left").WithRetryAfter(databaseRetry)
 	case pg.Code == readOnly:
 		return unavailable(err, what)
 	}

@@ -32,36 +32,45 @@ type migration struct {
 	checksum string
 }
 
-// migrationSet contains all migrations of this program, each list in order. A database gets its tables from schema or
-// from released, which lead to the same schema; changes follow both.
-type migrationSet struct {
-	schema   []migration // one file for each noun, for a new database
-	released []migration // the migrations of earlier releases, for a database that has one of them
-	changes  []migration
-}
-
-// readMigrations reads the migrations of this program.
-func readMigrations(files fs.FS) (s migrationSet, err error) {
-	known := map[int]bool{}
-	for _, list := range []struct {
-		dir  string
-		into *[]migration
-	}{{"migrations/released", &s.released}, {"migrations/schema", &s.schema}, {"migrations", &s.changes}} {
-		if *list.into, err = readDir(files, list.dir, known); err != nil {
-			return migrationSet{}, err
+// readMigrations reads the migrations of this program, in order: the schema of version.Base, one file for each noun, and
+// the changes since.
+func readMigrations(files fs.FS) ([]migration, error) {
+	var all []migration
+	for _, dir := range []string{"migrations/schema", "migrations"} {
+		paths, err := fs.Glob(files, dir+"/*.sql") // sorted
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range paths {
+			m, err := readMigration(files, p)
+			if err != nil {
+				return nil, err
+			}
+			if len(all) > 0 && m.version <= all[len(all)-1].version {
+				return nil, fmt.Errorf("migration %s has no number above those before it", m.name)
+			}
+			all = append(all, m)
 		}
 	}
-	return s, nil
+	return all, nil
+}
+
+// readMigration reads a file NNNN_name.sql.
+func readMigration(files fs.FS, p string) (migration, error) {
+	name := path.Base(p)
+	number, _, _ := strings.Cut(name, "_")
+	n, err := strconv.Atoi(number)
+	if err != nil {
+		return migration{}, fmt.Errorf("migration %s has no number: %w", name, err)
+	}
+	sql, err := fs.ReadFile(files, p)
+	sum := sha256.Sum256(sql)
+	return migration{version: n, name: name, sql: string(sql), checksum: hex.EncodeToString(sum[:])}, err
 }
 
 // missing returns the migrations that a database with those in found lacks, in order.
-func (s migrationSet) missing(found map[int]applied) []migration {
-	has := func(m migration) bool { _, ok := found[m.version]; return ok }
-	first := s.schema
-	if slices.ContainsFunc(s.released, has) {
-		first = s.released
-	}
-	return slices.DeleteFunc(slices.Concat(first, s.changes), has)
+func missing(all []migration, found map[int]applied) []migration {
+	return slices.DeleteFunc(slices.Clone(all), func(m migration) bool { _, ok := found[m.version]; return ok })
 }
 
 // Migrate migrates the schema that dsn's search_path names to this program's version. Several processes may call it
@@ -84,10 +93,10 @@ func Migrate(ctx context.Context, dsn string, logf func(format string, args ...a
 	if err != nil {
 		return err
 	}
-	if err := all.check(found); err != nil {
+	if err := check(all, found); err != nil {
 		return err
 	}
-	for _, m := range all.missing(found) {
+	for _, m := range missing(all, found) {
 		if err := m.apply(ctx, conn); err != nil {
 			return err
 		}
@@ -95,12 +104,12 @@ func Migrate(ctx context.Context, dsn string, logf func(format string, args ...a
 			logf("applied migration %s", m.name)
 		}
 	}
-	return redefine(ctx, conn)
+	return nil
 }
 
 func (m migration) apply(ctx context.Context, conn *pgx.Conn) error {
 	err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-		if _, err := tx.Conn().PgConn().Exec(ctx, m.statements()).ReadAll(); err != nil {
+		if _, err := tx.Conn().PgConn().Exec(ctx, m.sql).ReadAll(); err != nil {
 			return err
 		}
 		_, err := tx.Exec(ctx, `insert into schema_migrations (version, name, checksum, program) values ($1, $2, $3, $4)`,
@@ -113,24 +122,23 @@ func (m migration) apply(ctx context.Context, conn *pgx.Conn) error {
 // applied is a migration that the database has.
 type applied struct {
 	checksum string
-	program  string // release of the program that applied it; "" = an early release, which did not record it
+	program  string // release of the program that applied it
 }
 
 // appliedMigrations returns the migrations that the database has, by version.
 func appliedMigrations(ctx context.Context, conn *pgx.Conn) (map[int]applied, error) {
 	_, err := conn.Exec(ctx, `create table if not exists schema_migrations (
-		version integer primary key, name text not null, checksum text not null,
-		applied_at timestamptz not null default now());
-		alter table schema_migrations add column if not exists program text not null default ''`)
+		version integer primary key, name text not null, checksum text not null, program text not null,
+		applied_at timestamptz not null default now())`)
 	if err != nil {
 		return nil, classify(err, "prepare the table of migrations")
 	}
 	return readApplied(ctx, conn)
 }
 
-// readApplied reads the table of migrations, which an older program may have created.
+// readApplied reads the table of migrations.
 func readApplied(ctx context.Context, db querier) (map[int]applied, error) {
-	rows, err := db.Query(ctx, `select version, checksum, coalesce(to_jsonb(m) ->> 'program', '') from schema_migrations m`)
+	rows, err := db.Query(ctx, `select version, checksum, program from schema_migrations`)
 	if err != nil {
 		return nil, classify(err, "read the applied migrations")
 	}
@@ -150,75 +158,20 @@ type querier interface {
 }
 
 // check refuses a database with a migration that this program does not have, or has with other contents.
-func (s migrationSet) check(found map[int]applied) error {
-	all := slices.Concat(s.released, s.schema, s.changes)
-	newest := slices.Max(append(slices.Collect(maps.Keys(found)), 0))
-	for number, a := range found {
-		i := slices.IndexFunc(all, func(m migration) bool { return m.version == number })
-		if i < 0 {
-			return fault.New(fault.Conflict, fault.CodeDatabaseNewer,
-				"the database has migration %04d, which this program (%s) does not know: run %s", newest, version.Version, releaseFor(found[newest]))
-		}
-		if all[i].checksum != a.checksum {
+func check(all []migration, found map[int]applied) error {
+	for _, m := range all {
+		if a, ok := found[m.version]; ok && a.checksum != m.checksum {
 			return fault.New(fault.Conflict, fault.CodeMigrationChanged,
-				"migration %s was applied with other contents than this program has", all[i].name)
+				"migration %s was applied with other contents than this program has; databases from before %s cannot be upgraded", m.name, version.Base)
+		}
+	}
+	newest := slices.Max(append(slices.Collect(maps.Keys(found)), 0))
+	for number := range found {
+		if !slices.ContainsFunc(all, func(m migration) bool { return m.version == number }) {
+			return fault.New(fault.Conflict, fault.CodeDatabaseNewer,
+				"the database has migration %04d, which this program (%s) does not know: run millrace %s or newer",
+				newest, version.Version, found[newest].program)
 		}
 	}
 	return nil
-}
-
-// releaseFor returns the name of a program that has a migration.
-func releaseFor(a applied) string {
-	if a.program == "" {
-		return "a newer millrace"
-	}
-	return "millrace " + a.program + " or newer"
-}
-
-//go:embed migrations/definitions/prune_facts.sql
-var pruneFacts string
-
-// attachedParameter is the part of the first definition of prune_facts that only a superuser may execute. Migrations
-// are applied without it, and redefine runs after them.
-const attachedParameter = "set millrace.pruning = 'on'\n"
-
-// statements returns the part that a role without special rights may execute.
-func (m migration) statements() string { return strings.Replace(m.sql, attachedParameter, "", 1) }
-
-// redefine replaces the first definition of prune_facts. It is not a migration, because earlier programs work with
-// both definitions and would refuse a database with an unknown migration. A role that does not own the function does
-// not change it.
-func redefine(ctx context.Context, conn *pgx.Conn) error {
-	var first bool
-	err := conn.QueryRow(ctx, `select exists (select from pg_proc where proname = 'prune_facts' and pronamespace = current_schema()::regnamespace
-		and prosrc not like '%set_config%' and pg_has_role(proowner, 'usage'))`).Scan(&first)
-	if err == nil && first {
-		_, err = conn.Exec(ctx, pruneFacts)
-	}
-	return classify(err, "redefine prune_facts")
-}
-
-// readDir reads the files NNNN_name.sql of a directory in order of their numbers, and adds the numbers to known.
-func readDir(files fs.FS, dir string, known map[int]bool) ([]migration, error) {
-	paths, err := fs.Glob(files, dir+"/*.sql") // sorted
-	if err != nil {
-		return nil, err
-	}
-	all := make([]migration, 0, len(paths))
-	for _, p := range paths {
-		name := path.Base(p)
-		number, _, _ := strings.Cut(name, "_")
-		n, err := strconv.Atoi(number)
-		if err != nil || known[n] {
-			return nil, fmt.Errorf("migration %s has no number of its own", name)
-		}
-		known[n] = true
-		sql, err := fs.ReadFile(files, p)
-		if err != nil {
-			return nil, err
-		}
-		sum := sha256.Sum256(sql)
-		all = append(all, migration{version: n, name: name, sql: string(sql), checksum: hex.EncodeToString(sum[:])})
-	}
-	return all, nil
 }

@@ -23,11 +23,11 @@ func Pending(ctx context.Context, pool *pgxpool.Pool) ([]string, error) {
 			return nil, err
 		}
 	}
-	if err := all.check(found); err != nil {
+	if err := check(all, found); err != nil {
 		return nil, err
 	}
 	var pending []string
-	for _, m := range all.missing(found) {
+	for _, m := range missing(all, found) {
 		pending = append(pending, m.name)
 	}
 	return pending, nil

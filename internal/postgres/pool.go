@@ -177,7 +177,8 @@ func Connect(ctx context.Context, dsn, name string, silence time.Duration, param
 	detectDeadPeers(&cfg.Config, silence)
 	setDefaults(cfg, serverKeepAlive)
 	setDefaults(cfg, map[string]string{
-		"application_name": "millrace " + name, "lock_timeout": "0", "idle_in_transaction_session_timeout": "0", // overrides the settings of the role
+		// overrides the settings of the role
+		"application_name": "millrace " + name, "lock_timeout": "0", "idle_in_transaction_session_timeout": "0",
 	})
 	setDefaults(cfg, params)
 	conn, err := pgx.ConnectConfig(ctx, cfg)

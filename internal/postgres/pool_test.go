@@ -18,7 +18,8 @@ func TestIDsAreEncodedWithoutTheirText(t *testing.T) {
 	ids := []uuid.UUID{uuid.New(), uuid.New(), uuid.New(), uuid.New()}
 	var list []uuid.UUID
 	var one, none string
-	err := pool.QueryRow(t.Context(), `select $1::uuid[], $2::uuid::text, coalesce($3::uuid[]::text, 'none')`, ids, ids[0], []uuid.UUID(nil)).Scan(&list, &one, &none)
+	err := pool.QueryRow(t.Context(), `select $1::uuid[], $2::uuid::text, coalesce($3::uuid[]::text, 'none')`, ids, ids[0],
+		[]uuid.UUID(nil)).Scan(&list, &one, &none)
 	require.NoError(t, err)
 	require.Equal(t, ids, list)
 	require.Equal(t, ids[0].String(), one)

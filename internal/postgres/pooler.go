@@ -26,7 +26,8 @@ func usePooler(cfg *pgxpool.Config, dsn string, opts PoolOptions) error {
 		return fault.Wrap(err, fault.Invalid, "", "the database URL is not valid")
 	}
 	if _, given := pooled.RuntimeParams["search_path"]; given {
-		return fault.New(fault.Invalid, "", "search_path in DATABASE_URL does not pass a pooler: leave it out, and set it for the role (alter role … set search_path)")
+		return fault.New(fault.Invalid, "", "search_path in DATABASE_URL does not pass a pooler: leave it out, and set it for the role (alter "+
+			"role … set search_path)")
 	}
 	pooled.ConnectTimeout = opts.ConnectTimeout
 	detectDeadPeers(&pooled.Config, opts.Silence)
@@ -59,7 +60,8 @@ func PrepareForPooler(ctx context.Context, dsn string) error {
 	var found []string
 	var role, database string
 	err = conn.QueryRow(ctx, `select current_user, current_database(), coalesce((select setconfig from pg_db_role_setting
-		where setrole = current_user::regrole and setdatabase = (select oid from pg_database where datname = current_database())), '{}')`).Scan(&role, &database, &found)
+		where setrole = current_user::regrole and setdatabase = (select oid from pg_database where datname = current_database())),
+			'{}')`).Scan(&role, &database, &found)
 	if err != nil {
 		return classify(err, "read the parameters of the role")
 	}

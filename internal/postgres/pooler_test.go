@@ -3,6 +3,7 @@
 package postgres_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
@@ -10,7 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
 )
 
@@ -32,21 +35,25 @@ func TestAPoolWorksBehindATransactionPooler(t *testing.T) {
 		require.NoError(t, pool.QueryRow(t.Context(), `select current_setting($1)`, name).Scan(&got))
 		require.Equal(t, want, got, name)
 	}
+	events := eventstore.New(pool, eventlog.NewRegistry(), nil)
 	var group errgroup.Group
 	for client := range 24 {
 		group.Go(func() error {
 			for n := range 20 {
-				err := postgres.Pipelined(t.Context(), pool, func(b *pgx.Batch) {
-					b.Queue(`select pg_advisory_xact_lock_shared($1, $2)`, 1, client)
-				}, func(_ postgres.Tx, b *pgx.Batch) error {
-					b.Queue(`insert into checkpoints (name, position) values ($1, $2) on conflict (name) do update set position = excluded.position`, fmt.Sprint(client), n)
-					return nil
+				_, err := events.Write(t.Context(), eventstore.Decision{
+					Read: func(q *pgx.Batch) { q.Queue(`select pg_advisory_xact_lock_shared($1, $2)`, 1, client) },
+					Decide: func(_ context.Context, _ postgres.Tx, c *eventstore.Changes) error {
+						c.Queue(`insert into checkpoints (name, position) values ($1, $2)
+							on conflict (name) do update set position = excluded.position`, fmt.Sprint(client), n)
+						return nil
+					},
 				})
 				if err != nil {
 					return err
 				}
 				var last int
-				if err := pool.QueryRow(t.Context(), `select position from checkpoints where name = $1`, fmt.Sprint(client)).Scan(&last); err != nil || last != n {
+				if err := pool.QueryRow(t.Context(), `select position from checkpoints where name = $1`, fmt.Sprint(client)).Scan(&last); err != nil ||
+					last != n {
 					return fmt.Errorf("position %d of %d: %w", last, n, err)
 				}
 			}

@@ -26,11 +26,13 @@ func TestARoleWithoutSpecialRightsMigrates(t *testing.T) {
 	admin, err := pgx.Connect(t.Context(), dsn)
 	require.NoError(t, err)
 	t.Cleanup(func() { // before the database is dropped
-		_, err := admin.Exec(context.Background(), `reassign owned by `+role+` to current_user; alter database `+database+` owner to current_user; drop owned by `+role+`; drop role `+role)
+		_, err := admin.Exec(context.Background(), `reassign owned by `+role+` to current_user; alter database `+database+` owner to `+
+			`current_user; drop owned by `+role+`; drop role `+role)
 		require.NoError(t, err)
 		require.NoError(t, admin.Close(context.Background()))
 	})
-	_, err = admin.Exec(t.Context(), `create role `+role+` login; alter database `+database+` owner to `+role+`; alter schema public owner to `+role)
+	_, err = admin.Exec(t.Context(), `create role `+role+` login; alter database `+database+` owner to `+role+`; alter schema public owner `+
+		`to `+role)
 	require.NoError(t, err)
 	u.User = url.User(role)
 
@@ -40,11 +42,12 @@ func TestARoleWithoutSpecialRightsMigrates(t *testing.T) {
 	conn := storetest.OpenPool(t, owned)
 	_, err = conn.Exec(t.Context(), `insert into streams (id, account, version, closed) values ('job-1', 'a', 2, true);
 		insert into events (stream, version, id, type, account, data, meta, recorded_at) values
-			('job-1', 1, gen_random_uuid(), 'job.submitted.v1', 'a', '{}', '{}', now()), ('job-1', 2, gen_random_uuid(), 'job.retired.v1', 'a', '{}', '{}', now())`)
+			('job-1', 1, gen_random_uuid(), 'job.submitted.v1', 'a', '{}', '{}', now()), ('job-1', 2, gen_random_uuid(), 'job.retired.v1', 'a',
+				'{}', '{}', now())`)
 	require.NoError(t, err)
 	var gone int
-	require.NoError(t, conn.QueryRow(t.Context(), `select prune_facts('job-1', 2)`).Scan(&gone))
+	require.NoError(t, conn.QueryRow(t.Context(), `select prune_events('job-1', 2)`).Scan(&gone))
 	require.Equal(t, 1, gone)
-	_, err = conn.Exec(t.Context(), `select prune_facts('job-1', 2); delete from events`)
+	_, err = conn.Exec(t.Context(), `select prune_events('job-1', 2); delete from events`)
 	require.ErrorContains(t, err, "append-only", "the flag ends with the function")
 }

@@ -13,9 +13,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/millrace-dev/millrace/internal/localstack/stacktest/authority"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
-	"github.com/millrace-dev/millrace/test/authority"
 )
 
 // loopback returns an address of this machine that no other test uses.
@@ -57,12 +57,27 @@ func TestTLSToPostgreSQL(t *testing.T) {
 	require.NoError(t, postgres.Migrate(t.Context(), named.URL(verified), nil), "connections of their own have TLS, too")
 
 	for name, refused := range map[string]struct{ url, says string }{
-		"no TLS":               {named.URL(url.Values{"sslmode": {"disable"}}), "takes connections with TLS only: add sslmode=verify-full to DATABASE_URL"},
-		"unknown authority":    {named.URL(url.Values{"sslmode": {"verify-full"}}), "its certificate is of an authority that this machine does not know: name the authority's file with sslrootcert in DATABASE_URL"},
-		"wrong authority":      {named.URL(url.Values{"sslmode": {"verify-ca"}, "sslrootcert": {other}}), "name the authority's file with sslrootcert"},
-		"another name":         {elsewhere.URL(verified), "its certificate is of db.example: use that name in DATABASE_URL, or sslmode=verify-ca"},
-		"expired":              {expired.URL(verified), "its certificate has expired"},
-		"no file of authority": {named.URL(url.Values{"sslmode": {"verify-full"}, "sslrootcert": {"/nowhere/ca.pem"}}), "open /nowhere/ca.pem: no such file or directory; correct sslrootcert"},
+		"no TLS": {
+			named.URL(url.Values{"sslmode": {"disable"}}),
+			"takes connections with TLS only: add sslmode=verify-full to DATABASE_URL",
+		},
+		"unknown authority": {
+			named.URL(url.Values{"sslmode": {"verify-full"}}),
+			"its certificate is of an authority that this machine does not know: name the authority's file with sslrootcert in DATABASE_URL",
+		},
+		"wrong authority": {
+			named.URL(url.Values{"sslmode": {"verify-ca"}, "sslrootcert": {other}}),
+			"name the authority's file with sslrootcert",
+		},
+		"another name": {
+			elsewhere.URL(verified),
+			"its certificate is of db.example: use that name in DATABASE_URL, or sslmode=verify-ca",
+		},
+		"expired": {expired.URL(verified), "its certificate has expired"},
+		"no file of authority": {
+			named.URL(url.Values{"sslmode": {"verify-full"}, "sslrootcert": {"/nowhere/ca.pem"}}),
+			"open /nowhere/ca.pem: no such file or directory; correct sslrootcert",
+		},
 		"a server without TLS": {plainServer(t), "has no TLS: turn ssl on there"},
 	} {
 		_, err := postgres.Open(t.Context(), refused.url, postgres.PoolOptions{})

@@ -23,73 +23,16 @@ type RowQueryer interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 
-// Tx is an open transaction: a pgx.Tx, or a connection on which Pipelined began one.
+// Tx is an open transaction: a pgx.Tx, or a connection on which the writer of the event store began one.
 type Tx interface {
 	Queryer
 	RowQueryer
 	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 }
 
-// Pipelined runs a transaction in two round trips. The statements of look are sent together with BEGIN. From their
-// results, write queues further statements, which are sent together with COMMIT. A transaction that locks an account
-// delays the account's other transactions, so every round trip counts. A statement of write must fail if it does not
-// have its effect, because its result is not checked before the commit.
-//
-// A commit without an answer is an ambiguous error.
-func Pipelined(ctx context.Context, pool *pgxpool.Pool, look func(*pgx.Batch), write func(Tx, *pgx.Batch) error) error {
-	conn, err := pool.Acquire(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Release() // which closes a connection whose transaction is still open
-	if err := pipelined(ctx, conn, look, write); err != nil {
-		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-		defer cancel()
-		if conn.Conn().PgConn().TxStatus() != 'I' {
-			_, _ = conn.Exec(undo, "rollback") // if this fails, the release closes the connection, which has the same effect
-		}
-		return err
-	}
-	return nil
-}
-
-func pipelined(ctx context.Context, conn *pgxpool.Conn, look func(*pgx.Batch), write func(Tx, *pgx.Batch) error) error {
-	first, second := &pgx.Batch{}, &pgx.Batch{}
-	first.Queue("begin")
-	look(first)
-	if err := conn.SendBatch(ctx, first).Close(); err != nil {
-		return err
-	}
-	if err := write(conn, second); err != nil {
-		return err
-	}
-	second.Queue("commit")
-	if err := conn.SendBatch(ctx, second).Close(); err != nil {
-		if conn.Conn().IsClosed() { // the transaction may be committed
-			return Ambiguous(err)
-		}
-		return err
-	}
-	return nil
-}
-
-// InTx is pgx.BeginFunc, except that a commit without an answer is an ambiguous error.
-func InTx(ctx context.Context, pool *pgxpool.Pool, do func(pgx.Tx) error) error {
-	conn, err := pool.Acquire(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Release()
-	committing := false
-	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-		err := do(tx)
-		committing = err == nil
-		return err
-	})
-	if err != nil && committing && conn.Conn().IsClosed() {
-		return Ambiguous(err)
-	}
-	return err
+// Snapshot runs a transaction that changes nothing: all its statements see the same state of the database.
+func Snapshot(ctx context.Context, pool *pgxpool.Pool, read func(pgx.Tx) error) error {
+	return pgx.BeginTxFunc(ctx, pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, read)
 }
 
 // Exec runs one statement that commits by itself. If the connection breaks before the answer, the error is ambiguous.

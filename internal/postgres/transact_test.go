@@ -268,7 +268,10 @@ var wide = call.Limits{Enabled: true, Steps: []call.Step{{Concurrent: 10}}, Back
 func newCall(key string, held int64) call.NewCall {
 	return call.NewCall{
 		ID: call.NewID(), Account: "a", Key: key, Fingerprint: blob.Sum([]byte(key)), Limits: wide,
-		Accepted: call.AcceptedV1{Model: "m/n", Provider: "m", Mode: call.Sync, API: call.V2, Request: call.Body{Ref: blob.Sum([]byte("r"))}, Held: held},
+		Accepted: call.AcceptedV1{
+			Model: "m/n", Provider: "m", Mode: call.Sync, API: call.V2, Request: call.Body{Ref: blob.Sum([]byte("r"))},
+			Held: held,
+		},
 	}
 }
 

@@ -72,9 +72,11 @@ func refusalOfTLS(err error) string {
 	var refused *pgconn.PgError
 	switch {
 	case errors.As(err, &unknown):
-		return "cannot be trusted: its certificate is of an authority that this machine does not know: name the authority's file with sslrootcert in DATABASE_URL"
+		return "cannot be trusted: its certificate is of an authority that this machine does not know: name the authority's file with " +
+			"sslrootcert in DATABASE_URL"
 	case errors.As(err, &name):
-		return fmt.Sprintf("cannot be trusted: its certificate is of %s: use that name in DATABASE_URL, or sslmode=verify-ca", namesOf(name.Certificate))
+		return fmt.Sprintf("cannot be trusted: its certificate is of %s: use that name in DATABASE_URL, or sslmode=verify-ca",
+			namesOf(name.Certificate))
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
 		return "cannot be trusted: its certificate has expired, or is not valid yet: renew it"
 	case errors.As(err, &refused) && refused.Code == "28000" && strings.Contains(refused.Message, "no encryption"):

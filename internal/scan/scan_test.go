@@ -20,7 +20,8 @@ import (
 
 func look(t *testing.T, blobs *mem.Store, declared string, data []byte) asset.Scan {
 	t.Helper()
-	found, err := scan.Content{Blobs: blobs}.Scan(t.Context(), asset.Asset{ContentType: declared, Size: int64(len(data))}, bytes.NewReader(data))
+	found, err := scan.Content{Blobs: blobs}.Scan(t.Context(), asset.Asset{ContentType: declared, Size: int64(len(data))},
+		bytes.NewReader(data))
 	require.NoError(t, err)
 	return found
 }

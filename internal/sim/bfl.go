@@ -5,7 +5,8 @@ import "net/http"
 var bflRefusals = refusals{
 	faultInvalid: fail(http.StatusBadRequest, map[string]any{"detail": "Invalid request parameters."}),
 	faultValidation: fail(http.StatusUnprocessableEntity, map[string]any{"detail": []any{map[string]any{
-		"type": "multiple_of", "loc": []any{"body", "width"}, "msg": "Input should be a multiple of 16", "input": 1000, "ctx": map[string]any{"multiple_of": 16},
+		"type": "multiple_of", "loc": []any{"body", "width"}, "msg": "Input should be a multiple of 16", "input": 1000,
+		"ctx": map[string]any{"multiple_of": 16},
 	}}}),
 	faultPolicy: {status: http.StatusOK, json: map[string]any{"id": "sim-refused", "status": "Request Moderated"}},
 	faultUnpaid: fail(http.StatusPaymentRequired, map[string]any{"detail": "Insufficient credits."}),
@@ -45,7 +46,10 @@ func bflResult(e *exchange) reply {
 	case !t.finished(e.now):
 		return ok(map[string]any{"id": t.id(), "status": "Pending", "result": nil, "progress": 0.5, "details": nil, "preview": nil})
 	case t.Fault == faultPolicy:
-		return ok(map[string]any{"id": t.id(), "status": "Content Moderated", "result": nil, "details": map[string]any{"Moderation Reasons": []any{"Derivative Works Filter"}}})
+		return ok(map[string]any{
+			"id": t.id(), "status": "Content Moderated", "result": nil,
+			"details": map[string]any{"Moderation Reasons": []any{"Derivative Works Filter"}},
+		})
 	case t.Fault != "":
 		return ok(map[string]any{"id": t.id(), "status": "Error", "result": nil, "details": map[string]any{"error": "Generation failed"}})
 	}

@@ -11,12 +11,14 @@ func arkError(status int, code, message string) reply {
 }
 
 var arkRefusals = refusals{
-	faultPolicy:  arkError(http.StatusBadRequest, "InputTextSensitiveContentDetected", "The request failed because the input text may contain sensitive information."),
+	faultPolicy: arkError(http.StatusBadRequest, "InputTextSensitiveContentDetected",
+		"The request failed because the input text may contain sensitive information."),
 	faultInvalid: arkError(http.StatusBadRequest, "InvalidParameter", "The parameter `content` specified in the request is not valid."),
-	faultBusy:    arkError(http.StatusTooManyRequests, "ModelAccountRpmRateLimitExceeded", "The rate limit of the account acct-simulated1 is exceeded."),
-	faultUnpaid:  arkError(http.StatusForbidden, "AccountOverdueError", "The account is overdue."),
-	faultError:   arkError(http.StatusInternalServerError, "InternalServiceError", "The service encountered an unexpected internal error."),
-	faultDown:    arkError(http.StatusServiceUnavailable, "ServerOverloaded", "The service is overloaded."),
+	faultBusy: arkError(http.StatusTooManyRequests, "ModelAccountRpmRateLimitExceeded",
+		"The rate limit of the account acct-simulated1 is exceeded."),
+	faultUnpaid: arkError(http.StatusForbidden, "AccountOverdueError", "The account is overdue."),
+	faultError:  arkError(http.StatusInternalServerError, "InternalServiceError", "The service encountered an unexpected internal error."),
+	faultDown:   arkError(http.StatusServiceUnavailable, "ServerOverloaded", "The service is overloaded."),
 }
 
 func (s *Server) byteplusRoutes() {
@@ -63,7 +65,10 @@ func arkTask(e *exchange) reply {
 	var model, resolution, last string
 	var tokens int
 	_, _ = fmt.Sscan(t.Extra, &model, &resolution, &tokens, &last) // what is not there stays empty
-	task := map[string]any{"id": t.id(), "model": model, "status": "running", "service_tier": "default", "created_at": t.Ready/1000 - 1, "updated_at": e.now.Unix()}
+	task := map[string]any{
+		"id": t.id(), "model": model, "status": "running", "service_tier": "default", "created_at": t.Ready/1000 - 1,
+		"updated_at": e.now.Unix(),
+	}
 	switch {
 	case e.canceled(t):
 		task["status"] = "cancelled"
@@ -71,7 +76,10 @@ func arkTask(e *exchange) reply {
 	case !t.finished(e.now):
 		return ok(task)
 	case t.Fault == faultPolicy:
-		task["status"], task["error"] = "failed", map[string]any{"code": "OutputVideoSensitiveContentDetected", "message": "The output video may contain sensitive information."}
+		task["status"], task["error"] = "failed", map[string]any{
+			"code":    "OutputVideoSensitiveContentDetected",
+			"message": "The output video may contain sensitive information.",
+		}
 		return ok(task)
 	case t.Fault != "":
 		task["status"], task["error"] = "failed", map[string]any{"code": "InternalServiceError", "message": "The generation failed."}

@@ -20,8 +20,11 @@ var echoRefusals = refusals{
 	}}}),
 	faultError:  fail(http.StatusInternalServerError, echoError("internal", "The simulator failed as asked.")),
 	faultUnpaid: fail(http.StatusPaymentRequired, echoError("unpaid", "No money left.")),
-	faultBusy:   {status: http.StatusTooManyRequests, json: echoError("busy", "Too many calls."), headers: map[string]string{"Retry-After": "1"}},
-	faultDown:   fail(http.StatusServiceUnavailable, echoError("down", "Closed for now.")),
+	faultBusy: {
+		status: http.StatusTooManyRequests, json: echoError("busy", "Too many calls."),
+		headers: map[string]string{"Retry-After": "1"},
+	},
+	faultDown: fail(http.StatusServiceUnavailable, echoError("down", "Closed for now.")),
 }
 
 func (s *Server) echoRoutes() {
@@ -78,12 +81,24 @@ func generation(e *exchange) reply {
 	case !t.finished(e.now):
 		return ok(map[string]any{"id": t.id(), "status": "running"})
 	case t.Fault == faultPolicy:
-		return ok(map[string]any{"id": t.id(), "status": "refused", "error": map[string]any{"type": "policy", "message": "The result is against the simulator's policy."}})
+		return ok(map[string]any{
+			"id": t.id(), "status": "refused",
+			"error": map[string]any{"type": "policy", "message": "The result is against the simulator's policy."},
+		})
 	case t.Fault == faultLost:
-		return ok(map[string]any{"id": t.id(), "status": "done", "result": map[string]any{"url": e.file(t.Seed, "gone"), "kind": t.Extra, "seed": t.Seed}})
+		return ok(map[string]any{
+			"id": t.id(), "status": "done",
+			"result": map[string]any{"url": e.file(t.Seed, "gone"), "kind": t.Extra, "seed": t.Seed},
+		})
 	case t.Fault != "":
-		return ok(map[string]any{"id": t.id(), "status": "failed", "error": map[string]any{"type": "internal", "message": "The generation failed as asked."}})
+		return ok(map[string]any{
+			"id": t.id(), "status": "failed",
+			"error": map[string]any{"type": "internal", "message": "The generation failed as asked."},
+		})
 	}
 	ext := map[string]string{"image": "png", "video": "mp4"}[t.Extra]
-	return ok(map[string]any{"id": t.id(), "status": "done", "result": map[string]any{"url": e.file(t.Seed, ext), "kind": t.Extra, "seed": t.Seed}})
+	return ok(map[string]any{
+		"id": t.id(), "status": "done",
+		"result": map[string]any{"url": e.file(t.Seed, ext), "kind": t.Extra, "seed": t.Seed},
+	})
 }

@@ -7,7 +7,8 @@ func elevenError(status int, name, message string) reply {
 }
 
 var elevenRefusals = refusals{
-	faultPolicy:  elevenError(http.StatusBadRequest, "content_against_policy", "The content you are trying to use was deemed to violate our terms of service."),
+	faultPolicy: elevenError(http.StatusBadRequest, "content_against_policy",
+		"The content you are trying to use was deemed to violate our terms of service."),
 	faultInvalid: elevenError(http.StatusBadRequest, "invalid_duration", "The duration is not supported."),
 	faultValidation: fail(http.StatusUnprocessableEntity, map[string]any{"detail": []any{map[string]any{
 		"type": "missing", "loc": []any{"body", "text"}, "msg": "Field required", "input": map[string]any{},
@@ -27,5 +28,8 @@ func (s *Server) elevenLabsRoutes() {
 func elevenAudio(e *exchange) reply {
 	// An MP3 frame header, so that the type is right, and bytes from the input.
 	audio := append([]byte{0xff, 0xfb, 0x90, 0x64}, tone(seedOf(e.raw), e.scenario.Size)...)
-	return reply{status: http.StatusOK, bytes: audio, contentType: "audio/mpeg", charged: true, headers: map[string]string{"Request-Id": "simulated", "Character-Cost": "12"}}
+	return reply{
+		status: http.StatusOK, bytes: audio, contentType: "audio/mpeg", charged: true,
+		headers: map[string]string{"Request-Id": "simulated", "Character-Cost": "12"},
+	}
 }

@@ -51,7 +51,8 @@ func falSubmit(app string) handler {
 		}
 		self := falRequest(e, app, t)
 		return reply{status: http.StatusOK, charged: true, json: map[string]any{
-			"request_id": t.id(), "status": "IN_QUEUE", "queue_position": 0, "response_url": self, "status_url": self + "/status", "cancel_url": self + "/cancel",
+			"request_id": t.id(), "status": "IN_QUEUE", "queue_position": 0, "response_url": self, "status_url": self + "/status",
+			"cancel_url": self + "/cancel",
 		}}
 	}
 }
@@ -76,9 +77,11 @@ func falResult(e *exchange) reply {
 	case !found:
 		return fail(http.StatusNotFound, map[string]any{"detail": "Request not found"})
 	case t.Fault == faultPolicy:
-		return fail(http.StatusUnprocessableEntity, falDetail([]any{"body", "prompt"}, "The content could not be processed because it was flagged by a content checker.", "content_policy_violation", "simulated"))
+		return fail(http.StatusUnprocessableEntity, falDetail([]any{"body", "prompt"},
+			"The content could not be processed because it was flagged by a content checker.", "content_policy_violation", "simulated"))
 	case t.Fault == faultInvalid, t.Fault == faultValidation:
-		return fail(http.StatusUnprocessableEntity, falDetail([]any{"body", "image_size", "width"}, "Input should be less than or equal to 14142", "less_than_equal", 20000))
+		return fail(http.StatusUnprocessableEntity, falDetail([]any{"body", "image_size", "width"}, "Input should be less than or equal to 14142",
+			"less_than_equal", 20000))
 	case t.Fault != "":
 		return fail(http.StatusInternalServerError, map[string]any{"detail": "Internal Server Error"})
 	}

@@ -41,7 +41,10 @@ func gemini(e *exchange) reply {
 	model, _, _ := strings.Cut(e.PathValue("call"), ":")
 	if e.scenario.Fault == faultPolicy {
 		usage := map[string]any{"promptTokenCount": 8, "totalTokenCount": 8}
-		return ok(map[string]any{"promptFeedback": map[string]any{"blockReason": "PROHIBITED_CONTENT"}, "usageMetadata": usage, "modelVersion": model})
+		return ok(map[string]any{
+			"promptFeedback": map[string]any{"blockReason": "PROHIBITED_CONTENT"}, "usageMetadata": usage,
+			"modelVersion": model,
+		})
 	}
 	usage := map[string]any{
 		"promptTokenCount": 8, "candidatesTokenCount": 1150, "thoughtsTokenCount": 200, "totalTokenCount": 1358,
@@ -49,7 +52,10 @@ func gemini(e *exchange) reply {
 	}
 	part := map[string]any{"inlineData": map[string]any{"mimeType": "image/png", "data": inline(picture(seedOf(e.raw)))}}
 	return reply{status: http.StatusOK, charged: true, json: map[string]any{
-		"candidates":    []any{map[string]any{"content": map[string]any{"role": "model", "parts": []any{part}}, "finishReason": "STOP", "index": 0}},
+		"candidates": []any{map[string]any{
+			"content": map[string]any{"role": "model", "parts": []any{part}}, "finishReason": "STOP",
+			"index": 0,
+		}},
 		"usageMetadata": usage, "modelVersion": model, "responseId": seedOf(e.raw),
 	}}
 }
@@ -65,7 +71,8 @@ func veoSubmit(e *exchange) reply {
 	}
 	model, _, _ := strings.Cut(e.PathValue("call"), ":")
 	return reply{status: http.StatusOK, charged: true, json: map[string]any{
-		"name": "projects/" + e.PathValue("project") + "/locations/" + e.PathValue("location") + "/publishers/google/models/" + model + "/operations/" + t.id(),
+		"name": "projects/" + e.PathValue("project") + "/locations/" + e.PathValue("location") + "/publishers/google/models/" + model +
+			"/operations/" + t.id(),
 	}}
 }
 
@@ -82,7 +89,10 @@ func veoPoll(e *exchange) reply {
 		kind["raiMediaFilteredCount"], kind["raiMediaFilteredReasons"] = 1, []any{"The prompt could not be submitted. Support codes: 58061214"}
 		return ok(map[string]any{"name": name, "done": true, "response": kind})
 	case t.Fault != "":
-		return ok(map[string]any{"name": name, "done": true, "error": map[string]any{"code": 13, "message": "Video generation failed due to an internal server issue."}})
+		return ok(map[string]any{
+			"name": name, "done": true,
+			"error": map[string]any{"code": 13, "message": "Video generation failed due to an internal server issue."},
+		})
 	}
 	clip := map[string]any{"mimeType": "video/mp4"}
 	if t.Extra == "link" {

@@ -30,7 +30,8 @@ func klingSubmit(e *exchange) reply {
 	t := e.submit(klingUnits(e))
 	e.callback(e.text("callback_url"), t, klingTask, ofData)
 	return reply{status: http.StatusOK, charged: true, json: klingDocument(map[string]any{
-		"task_id": t.id(), "task_status": "submitted", "task_info": map[string]any{}, "created_at": e.now.UnixMilli(), "updated_at": e.now.UnixMilli(),
+		"task_id": t.id(), "task_status": "submitted", "task_info": map[string]any{}, "created_at": e.now.UnixMilli(),
+		"updated_at": e.now.UnixMilli(),
 	})}
 }
 
@@ -63,7 +64,10 @@ func klingTask(e *exchange) reply {
 	if !found {
 		return klingError(http.StatusNotFound, 1203, "task not found")
 	}
-	data := map[string]any{"task_id": t.id(), "task_status": "processing", "task_info": map[string]any{}, "created_at": t.Ready - 1000, "updated_at": e.now.UnixMilli()}
+	data := map[string]any{
+		"task_id": t.id(), "task_status": "processing", "task_info": map[string]any{}, "created_at": t.Ready - 1000,
+		"updated_at": e.now.UnixMilli(),
+	}
 	switch {
 	case !t.finished(e.now):
 	case t.Fault == faultPolicy:

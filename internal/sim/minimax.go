@@ -22,7 +22,10 @@ var minimaxRefusals = refusals{
 
 func (s *Server) minimaxRoutes() {
 	s.handle("POST /minimax/v1/video_generation", bearer, minimaxRefusals.or(func(e *exchange) reply {
-		return reply{status: http.StatusOK, charged: true, json: map[string]any{"task_id": e.submit("").id(), "base_resp": minimaxBase(0, "success")}}
+		return reply{
+			status: http.StatusOK, charged: true,
+			json: map[string]any{"task_id": e.submit("").id(), "base_resp": minimaxBase(0, "success")},
+		}
 	}))
 	s.handle("GET /minimax/v1/query/video_generation", bearer, refusals{faultDown: minimaxRefusals[faultDown]}.or(minimaxQuery))
 	s.handle("GET /minimax/v1/files/retrieve", bearer, minimaxFile)
@@ -40,7 +43,10 @@ func minimaxQuery(e *exchange) reply {
 	case t.Fault != "":
 		return ok(map[string]any{"task_id": t.id(), "status": "Fail", "file_id": "", "base_resp": minimaxBase(1000, "unknown error")})
 	}
-	return ok(map[string]any{"task_id": t.id(), "status": "Success", "file_id": t.id(), "video_width": 1366, "video_height": 768, "base_resp": minimaxBase(0, "success")})
+	return ok(map[string]any{
+		"task_id": t.id(), "status": "Success", "file_id": t.id(), "video_width": 1366, "video_height": 768,
+		"base_resp": minimaxBase(0, "success"),
+	})
 }
 
 func minimaxFile(e *exchange) reply {

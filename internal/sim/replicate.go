@@ -11,10 +11,14 @@ func replicateError(status int, title, detail string) reply {
 
 var replicateRefusals = refusals{
 	faultInvalid: replicateError(http.StatusUnprocessableEntity, "Input validation failed", "- input: prompt is required"),
-	faultBusy:    {status: http.StatusTooManyRequests, json: map[string]any{"title": "Too many requests", "detail": "Request was throttled. Expected available in 1 second.", "status": 429}, headers: map[string]string{"Retry-After": "1"}},
-	faultUnpaid:  replicateError(http.StatusPaymentRequired, "Insufficient credit", "You have insufficient credit to run this model."),
-	faultError:   replicateError(http.StatusInternalServerError, "Internal server error", "An internal error occurred."),
-	faultDown:    replicateError(http.StatusServiceUnavailable, "Unavailable", "The service is unavailable."),
+	faultBusy: {
+		status:  http.StatusTooManyRequests,
+		json:    map[string]any{"title": "Too many requests", "detail": "Request was throttled. Expected available in 1 second.", "status": 429},
+		headers: map[string]string{"Retry-After": "1"},
+	},
+	faultUnpaid: replicateError(http.StatusPaymentRequired, "Insufficient credit", "You have insufficient credit to run this model."),
+	faultError:  replicateError(http.StatusInternalServerError, "Internal server error", "An internal error occurred."),
+	faultDown:   replicateError(http.StatusServiceUnavailable, "Unavailable", "The service is unavailable."),
 }
 
 func (s *Server) replicateRoutes() {
@@ -48,8 +52,9 @@ func replicateTask(e *exchange) reply {
 func replicateDocument(e *exchange, t ticket, now time.Time) map[string]any {
 	self := e.base() + "/replicate/v1/predictions/" + t.id()
 	document := map[string]any{
-		"id": t.id(), "model": t.Extra, "version": "simulated", "input": map[string]any{}, "logs": "", "output": nil, "error": nil, "data_removed": false,
-		"status": "processing", "created_at": time.UnixMilli(t.Ready - 1000).UTC().Format(time.RFC3339Nano),
+		"id": t.id(), "model": t.Extra, "version": "simulated", "input": map[string]any{}, "logs": "", "output": nil, "error": nil,
+		"data_removed": false,
+		"status":       "processing", "created_at": time.UnixMilli(t.Ready - 1000).UTC().Format(time.RFC3339Nano),
 		"urls": map[string]any{"get": self, "cancel": self + "/cancel", "web": "https://replicate.com/p/" + t.id()},
 	}
 	switch {

@@ -19,7 +19,10 @@ var runwareRefusals = refusals{
 }
 
 var runwareCredential = credential{header: "Authorization", scheme: "Bearer ", refusal: func() any {
-	return map[string]any{"errors": []any{map[string]any{"code": "invalidApiKey", "message": "Invalid API key.", "parameter": "apiKey", "taskType": "authentication"}}}
+	return map[string]any{"errors": []any{map[string]any{
+		"code": "invalidApiKey", "message": "Invalid API key.", "parameter": "apiKey",
+		"taskType": "authentication",
+	}}}
 }}
 
 func (s *Server) runwareRoutes() {
@@ -54,7 +57,8 @@ func runwareResponse(e *exchange) reply {
 		return runwareError(http.StatusBadRequest, "taskNotFound", "The task is not known.")
 	case !t.finished(e.now):
 	case t.Fault == faultPolicy:
-		return ok(map[string]any{"data": []any{}, "errors": []any{runwareFailure(t, "contentModeration", "The result was flagged by moderation.")}})
+		return ok(map[string]any{"data": []any{}, "errors": []any{runwareFailure(t, "contentModeration",
+			"The result was flagged by moderation.")}})
 	case t.Fault != "":
 		return ok(map[string]any{"data": []any{}, "errors": []any{runwareFailure(t, "providerError", "The generation failed.")}})
 	default:

@@ -46,7 +46,10 @@ func New(opts Options) *Server {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	s := &Server{opts: opts, mux: http.NewServeMux(), charges: newCharges(), cancels: newCharges(), statusFaults: newCharges(), ctx: ctx, stop: stop}
+	s := &Server{
+		opts: opts, mux: http.NewServeMux(), charges: newCharges(), cancels: newCharges(), statusFaults: newCharges(), ctx: ctx,
+		stop: stop,
+	}
 	s.routes()
 	return s
 }
@@ -63,7 +66,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.Serve
 // Providers are the names for which the simulator has wire formats; its address with one of them
 // as path stands for the provider's base.
 func Providers() []string {
-	return []string{"bfl", "byteplus", "elevenlabs", "fal", "google", "higgsfield", "kling", "minimax", "openai", "replicate", "runware", "sim", "stability", "vertexai", "wavespeed", "xai"}
+	return []string{
+		"bfl", "byteplus", "elevenlabs", "fal", "google", "higgsfield", "kling", "minimax", "openai", "replicate", "runware",
+		"sim", "stability", "vertexai", "wavespeed", "xai",
+	}
 }
 
 // Bases are the addresses that stand for those of the real providers, where a simulator is at address. "sim"

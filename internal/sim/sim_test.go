@@ -90,7 +90,8 @@ func TestWebhooksReachThisMachineOnly(t *testing.T) {
 		}
 	}))
 	t.Cleanup(hook.Close)
-	send(t, "POST", base+"/replicate/v1/models/black-forest-labs/flux-schnell/predictions", `{"input":{},"webhook":"`+hook.URL+`"}`, "Authorization", "Bearer k")
+	send(t, "POST", base+"/replicate/v1/models/black-forest-labs/flux-schnell/predictions", `{"input":{},"webhook":"`+hook.URL+`"}`,
+		"Authorization", "Bearer k")
 	require.Equal(t, "succeeded", (<-got)["status"])
 	send(t, "POST", base+"/fal/fal-ai/flux/schnell?fal_webhook="+hook.URL, `{"prompt":"x"}`, "Authorization", "Key k")
 	require.Equal(t, "OK", (<-got)["status"])

@@ -59,7 +59,8 @@ func waveResult(e *exchange) reply {
 func wavePrediction(e *exchange, t ticket, status string) map[string]any {
 	return map[string]any{
 		"id": t.id(), "model": t.Extra, "status": status, "outputs": []any{}, "error": "", "has_nsfw_contents": []any{},
-		"urls": map[string]any{"get": e.base() + "/wavespeed/api/v3/predictions/" + t.id() + "/result"}, "timings": map[string]any{"inference": 0},
+		"urls":       map[string]any{"get": e.base() + "/wavespeed/api/v3/predictions/" + t.id() + "/result"},
+		"timings":    map[string]any{"inference": 0},
 		"created_at": "2026-11-01T12:00:00Z",
 	}
 }

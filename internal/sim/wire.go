@@ -25,7 +25,10 @@ type credential struct {
 var (
 	noCredential = credential{}
 	bearer       = credential{header: "Authorization", scheme: "Bearer ", refusal: func() any {
-		return map[string]any{"error": map[string]any{"message": "Incorrect API key provided.", "type": "invalid_request_error", "code": "invalid_api_key"}}
+		return map[string]any{"error": map[string]any{
+			"message": "Incorrect API key provided.", "type": "invalid_request_error",
+			"code": "invalid_api_key",
+		}}
 	}}
 )
 
@@ -34,7 +37,10 @@ func headerKey(name string) credential {
 }
 
 func scheme(word string) credential {
-	return credential{header: "Authorization", scheme: word + " ", refusal: func() any { return map[string]any{"detail": "Authentication is required to access this application."} }}
+	return credential{
+		header: "Authorization", scheme: word + " ",
+		refusal: func() any { return map[string]any{"detail": "Authentication is required to access this application."} },
+	}
 }
 
 // check returns the provider's 401, or nil.

@@ -143,7 +143,10 @@ func TestUnavailableCollectorIsRetried(t *testing.T) { //nolint:paralleltest // 
 func TestMalformedHeadersAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"token", "=x", "a=%zz"} {
-		err := telemetry.Push{To: telemetry.Collector{Endpoint: "http://127.0.0.1:1", Headers: text}, From: prometheus.NewRegistry()}.Run(t.Context())
+		err := telemetry.Push{
+			To:   telemetry.Collector{Endpoint: "http://127.0.0.1:1", Headers: text},
+			From: prometheus.NewRegistry(),
+		}.Run(t.Context())
 		require.ErrorContains(t, err, "OTEL_EXPORTER_OTLP_HEADERS takes NAME=VALUE", text)
 		require.NotContains(t, err.Error(), text, "it may be a secret")
 	}

@@ -25,7 +25,8 @@ func Begin(ctx context.Context, name string, kind trace.SpanKind, attributes ...
 // BeginFor starts a child of a request's span, for work outside of the request's own context. It ends with End. If nothing is
 // exported, it records nothing.
 func BeginFor(ctx context.Context, requestID, name string) (context.Context, trace.Span) {
-	return otel.Tracer(TracerName).Start(Within(ctx, requestID), name, trace.WithAttributes(attribute.String("millrace.request_id", requestID)))
+	return otel.Tracer(TracerName).Start(Within(ctx, requestID), name,
+		trace.WithAttributes(attribute.String("millrace.request_id", requestID)))
 }
 
 // Along returns ctx with the span of other, for work that outlives other.

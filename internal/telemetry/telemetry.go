@@ -75,7 +75,8 @@ func New(to sdktrace.SpanProcessor, version, instance string) *Provider {
 // which take precedence.
 func describe(version, instance string) *resource.Resource {
 	own := []attribute.KeyValue{
-		attribute.String("service.name", "millrace"), attribute.String("service.version", version), attribute.String("service.instance.id", instance),
+		attribute.String("service.name", "millrace"), attribute.String("service.version", version),
+		attribute.String("service.instance.id", instance),
 	}
 	return resource.NewSchemaless(append(own, resource.Environment().Attributes()...)...)
 }

@@ -32,7 +32,9 @@ func (s *executions) append(ctx context.Context, batches ...[]*persistence.Inter
 }
 
 // write runs the writes of events, and then that of the state, in one transaction.
-func (s *executions) write(ctx context.Context, state func(context.Context) error, events ...[]*persistence.InternalAppendHistoryNodesRequest) error {
+func (s *executions) write(ctx context.Context, state func(context.Context) error,
+	events ...[]*persistence.InternalAppendHistoryNodesRequest,
+) error {
 	ctx, j := join(ctx)
 	err := s.append(ctx, events...)
 	if err == nil {
@@ -77,7 +79,9 @@ func (s *executions) UpdateWorkflowExecution(ctx context.Context, request *persi
 }
 
 // ConflictResolveWorkflowExecution implements persistence.ExecutionStore.
-func (s *executions) ConflictResolveWorkflowExecution(ctx context.Context, request *persistence.InternalConflictResolveWorkflowExecutionRequest) error {
+func (s *executions) ConflictResolveWorkflowExecution(ctx context.Context,
+	request *persistence.InternalConflictResolveWorkflowExecutionRequest,
+) error {
 	s.created.forgetAll()
 	return s.ExecutionStore.ConflictResolveWorkflowExecution(ctx, request)
 }

@@ -47,9 +47,14 @@ func (s *workflows) UpdateWorkflowExecution(_ context.Context, r *persistence.In
 	return nil
 }
 
-func (s *workflows) GetWorkflowExecution(context.Context, *persistence.GetWorkflowExecutionRequest) (*persistence.InternalGetWorkflowExecutionResponse, error) {
+func (s *workflows) GetWorkflowExecution(context.Context,
+	*persistence.GetWorkflowExecutionRequest,
+) (*persistence.InternalGetWorkflowExecutionResponse, error) {
 	s.reads++
-	return &persistence.InternalGetWorkflowExecutionResponse{State: &persistence.InternalWorkflowMutableState{NextEventID: 99}, DBRecordVersion: 9}, nil
+	return &persistence.InternalGetWorkflowExecutionResponse{
+		State:           &persistence.InternalWorkflowMutableState{NextEventID: 99},
+		DBRecordVersion: 9,
+	}, nil
 }
 
 var creation = persistence.InternalCreateWorkflowExecutionRequest{
@@ -71,7 +76,10 @@ func create(t *testing.T, s persistence.ExecutionStore) {
 
 func read(t *testing.T, s persistence.ExecutionStore) *persistence.InternalGetWorkflowExecutionResponse {
 	t.Helper()
-	got, err := s.GetWorkflowExecution(t.Context(), &persistence.GetWorkflowExecutionRequest{ShardID: 3, NamespaceID: "n", WorkflowID: "w", RunID: "r"})
+	got, err := s.GetWorkflowExecution(t.Context(), &persistence.GetWorkflowExecutionRequest{
+		ShardID: 3, NamespaceID: "n", WorkflowID: "w",
+		RunID: "r",
+	})
 	require.NoError(t, err)
 	return got
 }

@@ -24,7 +24,8 @@ var _ client.AbstractDataStoreFactory = Opener{}
 
 // NewFactory implements client.AbstractDataStoreFactory.
 func (o Opener) NewFactory(
-	_ config.CustomDatastoreConfig, r resolver.ServiceResolver, cluster string, logger log.Logger, handler metrics.Handler, s serialization.Serializer,
+	_ config.CustomDatastoreConfig, r resolver.ServiceResolver, cluster string, logger log.Logger, handler metrics.Handler,
+	s serialization.Serializer,
 ) persistence.DataStoreFactory {
 	return &factory{Factory: sql.NewFactory(o.Database, r, cluster, logger, handler, s), logger: logger, serializer: s}
 }

@@ -39,7 +39,9 @@ func NewTaskQueues(inner persistence.TaskStore) persistence.TaskStore {
 }
 
 // GetTaskQueue implements persistence.TaskStore.
-func (s *taskQueues) GetTaskQueue(ctx context.Context, request *persistence.InternalGetTaskQueueRequest) (*persistence.InternalGetTaskQueueResponse, error) {
+func (s *taskQueues) GetTaskQueue(ctx context.Context,
+	request *persistence.InternalGetTaskQueueRequest,
+) (*persistence.InternalGetTaskQueueResponse, error) {
 	q := queue{request.NamespaceID, request.TaskQueue, request.TaskType}
 	s.mutex.Lock()
 	k, found := s.known[q]
@@ -85,13 +87,17 @@ func (s *taskQueues) CreateTaskQueue(ctx context.Context, request *persistence.I
 }
 
 // UpdateTaskQueue implements persistence.TaskStore.
-func (s *taskQueues) UpdateTaskQueue(ctx context.Context, request *persistence.InternalUpdateTaskQueueRequest) (*persistence.UpdateTaskQueueResponse, error) {
+func (s *taskQueues) UpdateTaskQueue(ctx context.Context,
+	request *persistence.InternalUpdateTaskQueueRequest,
+) (*persistence.UpdateTaskQueueResponse, error) {
 	defer s.writing(queue{request.NamespaceID, request.TaskQueue, request.TaskType})()
 	return s.TaskStore.UpdateTaskQueue(ctx, request)
 }
 
 // CreateTasks implements persistence.TaskStore.
-func (s *taskQueues) CreateTasks(ctx context.Context, request *persistence.InternalCreateTasksRequest) (*persistence.CreateTasksResponse, error) {
+func (s *taskQueues) CreateTasks(ctx context.Context,
+	request *persistence.InternalCreateTasksRequest,
+) (*persistence.CreateTasksResponse, error) {
 	defer s.writing(queue{request.NamespaceID, request.TaskQueue, request.TaskType})()
 	return s.TaskStore.CreateTasks(ctx, request)
 }

@@ -26,7 +26,9 @@ func (s *table) GetTaskQueue(context.Context, *persistence.InternalGetTaskQueueR
 	return &persistence.InternalGetTaskQueueResponse{RangeID: s.rangeID}, nil
 }
 
-func (s *table) UpdateTaskQueue(context.Context, *persistence.InternalUpdateTaskQueueRequest) (*persistence.UpdateTaskQueueResponse, error) {
+func (s *table) UpdateTaskQueue(context.Context, *persistence.InternalUpdateTaskQueueRequest) (*persistence.UpdateTaskQueueResponse,
+	error,
+) {
 	s.rangeID++ // also of a write whose answer is lost
 	return &persistence.UpdateTaskQueueResponse{}, s.err
 }

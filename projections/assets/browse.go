@@ -128,20 +128,20 @@ func (r *Reader) page(ctx context.Context, tx pgx.Tx, s *snapshot, q Browse) (Fo
 		page.Next = &end
 	}
 	for _, row := range rows {
-		page.Assets = append(page.Assets, row.asset)
+		page.Assets = append(page.Assets, row.State)
 	}
 	return page, nil
 }
 
 func (q Browse) place(r row) Place {
-	p := Place{Created: r.created}
+	p := Place{Created: r.First}
 	switch q.Sort {
 	case ByName:
-		p.Name = label(r.asset)
+		p.Name = label(r.State)
 	case BySize:
-		p.Number = r.asset.Size
+		p.Number = r.State.Size
 	case ByChange:
-		p.Number = r.changed()
+		p.Number = changed(r)
 	case ByCreation:
 	}
 	return p

@@ -91,7 +91,10 @@ var selections = map[string]struct { // a table of the tests
 	"one of values":        {assets.Filter{Metadata: []assets.Term{{Key: "rating", AnyOf: []any{"x", json.Number("1")}}}}, []int{9}},
 	"within a list":        {assets.Filter{Metadata: []assets.Term{{Key: "who", AnyOf: []any{"bob"}}}}, []int{1}},
 	"a boolean":            {assets.Filter{Metadata: []assets.Term{{Key: "done", AnyOf: []any{false}}}}, []int{2}},
-	"two keys":             {assets.Filter{Metadata: []assets.Term{{Key: "rating", AnyOf: []any{json.Number("5")}}, {Key: "done", AnyOf: []any{nil}}}}, []int{1}},
+	"two keys": {assets.Filter{Metadata: []assets.Term{
+		{Key: "rating", AnyOf: []any{json.Number("5")}},
+		{Key: "done", AnyOf: []any{nil}},
+	}}, []int{1}},
 	"a key that is absent": {assets.Filter{All: []string{"input"}, Metadata: []assets.Term{{Key: "done", AnyOf: []any{nil}}}}, []int{9, 1}},
 }
 
@@ -167,7 +170,8 @@ func walks(t *testing.T, reader *assets.Reader, name string, f assets.Filter, wa
 			}
 			for q.Offset = 0; q.Offset <= len(want)+1; q.Offset++ {
 				page := browse(t, reader, q)
-				require.Equal(t, whole[min(q.Offset, len(whole)):min(q.Offset+2, len(whole))], numbers(page.Assets), "%s by %s from %d", name, sort, q.Offset)
+				require.Equal(t, whole[min(q.Offset, len(whole)):min(q.Offset+2, len(whole))], numbers(page.Assets), "%s by %s from %d", name, sort,
+					q.Offset)
 				require.Equal(t, q.Offset+2 < len(whole), page.Next != nil)
 			}
 		}
@@ -240,7 +244,7 @@ type listener struct {
 
 // TraceQueryStart implements pgx.QueryTracer.
 func (l *listener) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
-	if strings.Contains(data.SQL, "assets_v2") {
+	if strings.Contains(data.SQL, "assets_v1") {
 		l.statements, l.args = append(l.statements, data.SQL), append(l.args, data.Args)
 	}
 	return ctx
@@ -328,9 +332,10 @@ func TestTooBroadFilterIsRefused(t *testing.T) {
 	blocker, err := pool.Begin(t.Context())
 	require.NoError(t, err)
 	defer blocker.Rollback(context.WithoutCancel(t.Context()))                          // nothing was written
-	_, err = blocker.Exec(t.Context(), `lock table assets_v2 in access exclusive mode`) // so that a statement takes its whole time
+	_, err = blocker.Exec(t.Context(), `lock table assets_v1 in access exclusive mode`) // so that a statement takes its whole time
 	require.NoError(t, err)
-	_, err = assets.NewReader(pool, registry(t), nil).Browse(t.Context(), "acme", assets.Browse{Filter: assets.Filter{Name: "x"}, Sort: assets.ByCreation, Limit: 1})
+	_, err = assets.NewReader(pool, registry(t), nil).Browse(t.Context(), "acme",
+		assets.Browse{Filter: assets.Filter{Name: "x"}, Sort: assets.ByCreation, Limit: 1})
 	require.Equal(t, fault.Invalid, fault.KindOf(err))
 	require.Equal(t, fault.CodeQueryTooBroad, fault.CodeOf(err))
 }

@@ -3,7 +3,6 @@ package assets
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -11,25 +10,25 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/projections/folded"
 )
 
 // snapshot is what a listing reads before its rows: the assets that the view has not folded yet, the number of
 // assets of each label in the filter, and the filter simplified by these numbers.
 type snapshot struct {
-	account  string
-	now      time.Time
-	unfolded map[asset.ID]row // assets with events that the view has not folded yet
-	before   map[asset.ID]row // the same assets, as stored in the view
-	counts   map[string]int64 // of assets, per label of the filter and in total
-	filter   Filter
-	empty    bool // nothing can match
+	account string
+	now     time.Time
+	fresh   folded.Fresh[asset.Asset] // assets with events that the view has not folded yet
+	counts  map[string]int64          // of assets, per label of the filter and in total
+	filter  Filter
+	empty   bool // nothing can match
 }
 
 // snapshot reads the snapshot for a filter.
 func (r *Reader) snapshot(ctx context.Context, tx pgx.Tx, account string, f Filter) (*snapshot, error) {
 	s := &snapshot{account: account, now: r.now(), filter: f}
 	var err error
-	if s.unfolded, s.before, err = r.unfolded(ctx, tx, account); err != nil {
+	if s.fresh, err = r.fresh(ctx, tx, account); err != nil {
 		return nil, err
 	}
 	labels := slices.Concat([]string{everything}, f.All, f.Any, f.None)
@@ -70,8 +69,8 @@ func collectCounts(rows pgx.Rows) (map[string]int64, error) {
 func (s *snapshot) moves() map[string]int64 {
 	moves := map[string]int64{}
 	d := difference{counts: map[[2]string]int64{}}
-	for id, after := range s.unfolded {
-		d.compare(s.before[id], after)
+	for _, after := range s.fresh.Rows {
+		d.compare(s.fresh.Before[after.ID], after)
 	}
 	for key, n := range d.counts {
 		if n != 0 {
@@ -107,21 +106,12 @@ func (s *snapshot) simplify() {
 // selected returns the assets in fresh that the listing selects.
 func (s *snapshot) selected(q Browse) []row {
 	var rows []row
-	for _, r := range s.unfolded {
-		if readable(r.asset, s.now) && q.matches(r.asset) && (q.After == nil || q.comparePlaces(*q.After, q.place(r)) < 0) {
+	for _, r := range s.fresh.Rows {
+		if readable(r.State, s.now) && q.matches(r.State) && (q.After == nil || q.comparePlaces(*q.After, q.place(r)) < 0) {
 			rows = append(rows, r)
 		}
 	}
 	return rows
-}
-
-func (s *snapshot) except() []string {
-	ids := make([]string, 0, len(s.unfolded))
-	for id := range maps.Keys(s.unfolded) {
-		ids = append(ids, string(id))
-	}
-	slices.Sort(ids)
-	return ids
 }
 
 // rarest returns the label of All that the fewest assets have, or "" if there is none.
@@ -160,7 +150,7 @@ func (s *snapshot) sql(column string, q Browse, skip, limit int) (string, []any,
 	if lead != "" {
 		from, age = labelTable+` l `+rowOf, "l.created"
 	}
-	where, err := s.filter.sql(b, s.now, s.except(), lead)
+	where, err := s.filter.sql(b, s.now, s.fresh.IDs, lead)
 	if err != nil {
 		return "", nil, err
 	}
@@ -177,21 +167,23 @@ func (s *snapshot) sql(column string, q Browse, skip, limit int) (string, []any,
 // ofAny returns the query for the assets that have at least one label of Any, without duplicates. Sorted by age, it
 // reads one page per label; in other orders it reads all of them, which are few.
 func (s *snapshot) ofAny(column string, q Browse, b *binder, skip, limit int, window string) (string, []any, error) {
-	where, err := s.filter.sql(b, s.now, s.except(), "")
+	where, err := s.filter.sql(b, s.now, s.fresh.IDs, "")
 	if err != nil {
 		return "", nil, err
 	}
 	labels := b.bind(s.filter.Any)
 	if q.Sort != ByCreation {
 		behind, order := q.keys(b, "v.created")
-		return `select v.created, v.` + column + ` from (select distinct id from ` + labelTable + ` where account = $1 and label = any(` + labels + `)) l ` +
+		return `select v.created, v.` + column + ` from (select distinct id from ` + labelTable + ` where account = $1 and label = any(` +
+			labels + `)) l ` +
 			rowOf + ` where` + where + behind + ` order by ` + order + window, b.args, nil
 	}
 	behind, order := q.keys(b, "l.created")
 	_, way := q.direction()
 	each := fmt.Sprintf(" limit %d", skip+bucket(skip, limit))
 	return `select created, ` + column + ` from (select distinct on (x.created) x.* from unnest(` + labels + `::text[]) as u (label)
-		cross join lateral (select v.created, v.` + column + ` from ` + labelTable + ` l ` + rowOf + ` where` + where + ` and l.account = $1 and l.label = u.label` + behind + ` order by ` + order + each + `) x
+		cross join lateral (select v.created, v.` + column + ` from ` + labelTable + ` l ` + rowOf + ` where` + where +
+		` and l.account = $1 and l.label = u.label` + behind + ` order by ` + order + each + `) x
 		order by x.created ` + way + `) y order by created ` + way + window, b.args, nil
 }
 
@@ -253,7 +245,7 @@ func (s *snapshot) counted() (int64, bool) {
 func (s *snapshot) ended(ctx context.Context, tx pgx.Tx) (int64, error) {
 	b := &binder{args: []any{s.account}}
 	sql := `select count(*) from ` + Name + ` v where v.account = $1 and v.state in ('live', 'rejected') and v.expires_at <= ` +
-		b.bind(s.now) + ` and v.id <> all(` + b.bind(s.except()) + `)`
+		b.bind(s.now) + ` and v.id <> all(` + b.bind(s.fresh.IDs) + `)`
 	if labels := slices.Concat(s.filter.All, s.filter.Any); len(labels) > 0 {
 		sql += ` and v.labels && ` + b.bind(labels) + `::text[]`
 	}
@@ -261,8 +253,8 @@ func (s *snapshot) ended(ctx context.Context, tx pgx.Tx) (int64, error) {
 	if err := tx.QueryRow(ctx, sql, b.args...).Scan(&n); err != nil {
 		return 0, err
 	}
-	for _, r := range s.unfolded {
-		if !r.asset.State.Gone() && !readable(r.asset, s.now) && s.filter.matches(r.asset) {
+	for _, r := range s.fresh.Rows {
+		if !r.State.State.Gone() && !readable(r.State, s.now) && s.filter.matches(r.State) {
 			n++
 		}
 	}

@@ -9,13 +9,14 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/projections/folded"
 )
 
 // Further tables of the view: the assets by the owner's tag, by label, and the number of assets of each label.
 const (
-	tagTable   = "assets_v2_tags"
-	labelTable = "assets_v2_labels"
-	countTable = "assets_v2_counts"
+	tagTable   = "assets_v1_tags"
+	labelTable = "assets_v1_labels"
+	countTable = "assets_v1_counts"
 )
 
 // everything is the label under which all assets of an account are counted.
@@ -30,10 +31,10 @@ type entry struct {
 
 // lists returns the tags and the labels by which an asset is listed. An asset that has ended has none.
 func lists(r row) (tags, labels []string) {
-	if r.asset.Version == 0 || r.asset.State.Gone() {
+	if r.Version == 0 || r.State.State.Gone() {
 		return nil, nil
 	}
-	return r.asset.Tags, r.asset.Labels()
+	return r.State.Tags, r.State.Labels()
 }
 
 // difference contains the changes of a batch to the lists.
@@ -42,11 +43,11 @@ type difference struct {
 	counts                                       map[[2]string]int64 // by account and label
 }
 
-// index updates the label lists from the rows before to the rows after.
-func index(ctx context.Context, tx pgx.Tx, ids []string, before, after map[asset.ID]row) error {
+// index updates the label lists.
+func index(ctx context.Context, tx pgx.Tx, b folded.Batch[asset.Asset]) error {
 	d := difference{counts: map[[2]string]int64{}}
-	for _, id := range ids {
-		d.compare(before[asset.ID(id)], after[asset.ID(id)])
+	for _, id := range b.IDs {
+		d.compare(b.Before[id], b.After[id])
 	}
 	for _, l := range []struct {
 		table, column string
@@ -60,7 +61,7 @@ func index(ctx context.Context, tx pgx.Tx, ids []string, before, after map[asset
 }
 
 func (d *difference) compare(before, after row) {
-	if before.asset.Version == after.asset.Version {
+	if before.Version == after.Version {
 		return
 	}
 	hadTags, hadLabels := lists(before)
@@ -74,7 +75,7 @@ func (d *difference) compare(before, after row) {
 	for _, e := range more {
 		d.counts[[2]string{e.account, e.word}]++
 	}
-	all := [2]string{after.asset.Account, everything}
+	all := [2]string{after.State.Account, everything}
 	switch { // every live asset has labels
 	case len(hadLabels) == 0 && len(labels) > 0:
 		d.counts[all]++
@@ -88,7 +89,7 @@ func only(r row, words, others []string) []entry {
 	var left []entry
 	for i, w := range words {
 		if !slices.Contains(others, w) && !slices.Contains(words[:i], w) {
-			left = append(left, entry{r.asset.Account, w, r.created, string(r.asset.ID)})
+			left = append(left, entry{r.State.Account, w, r.First, r.ID})
 		}
 	}
 	return left
@@ -148,4 +149,4 @@ func (d *difference) count(ctx context.Context, tx pgx.Tx) error {
 }
 
 // newestFirst orders rows by age, newest first.
-func newestFirst(a, b row) int { return cmp.Compare(b.created, a.created) }
+func newestFirst(a, b row) int { return cmp.Compare(b.First, a.First) }

@@ -65,7 +65,7 @@ func (r *Reader) Labels(ctx context.Context, account string, q LabelQuery) (page
 func (r *Reader) changedLabels(ctx context.Context, tx pgx.Tx, account string) (map[string]int64, error) {
 	s := snapshot{account: account}
 	var err error
-	if s.unfolded, s.before, err = r.unfolded(ctx, tx, account); err != nil {
+	if s.fresh, err = r.fresh(ctx, tx, account); err != nil {
 		return nil, err
 	}
 	moves := s.moves()
@@ -165,7 +165,7 @@ func (s *snapshot) countLabels(ctx context.Context, tx pgx.Tx, limit int) ([]Lab
 		return nil, err
 	}
 	for _, r := range s.selected(newest) {
-		for _, l := range r.asset.Labels() {
+		for _, l := range r.State.Labels() {
 			counts[l]++
 		}
 	}

@@ -16,16 +16,16 @@ func seeded(t *testing.T, count int) *pgxpool.Pool {
 	dsn := projectiontest.NewDatabase(t)
 	pool := projectiontest.OpenPool(t, dsn)
 	for _, sql := range []string{
-		`insert into assets_v2 (id, account, state, created, changed, version, name, label, tags, labels, size, hash, asset)
+		`insert into assets_v1 (id, account, state, created, changed, version, name, label, tags, labels, size, hash, asset)
 			select gen_random_uuid(), 'acme', 'live', n, n, 1, 'seed/' || n, n, array['t' || n % 10],
 				array[(array['input', 'output', 'temp', 'output'])[n % 4 + 1], 't' || n % 10], n % 1000, sha256(n::text::bytea),
 				'{"account":"acme","state":"live"}' from generate_series(1, $1::int) n`,
-		`insert into assets_v2_tags (account, tag, created, id) select account, tags[1], created, id from assets_v2 where created <= $1`,
-		`insert into assets_v2_labels (account, label, created, id)
-			select account, unnest(labels), created, id from assets_v2 where created <= $1`,
-		`insert into assets_v2_counts (account, label, count)
-			select account, label, count(*) from assets_v2_labels where created <= $1 group by 1, 2
-			union all select account, '', count(*) from assets_v2 where created <= $1 group by 1`,
+		`insert into assets_v1_tags (account, tag, created, id) select account, tags[1], created, id from assets_v1 where created <= $1`,
+		`insert into assets_v1_labels (account, label, created, id)
+			select account, unnest(labels), created, id from assets_v1 where created <= $1`,
+		`insert into assets_v1_counts (account, label, count)
+			select account, label, count(*) from assets_v1_labels where created <= $1 group by 1, 2
+			union all select account, '', count(*) from assets_v1 where created <= $1 group by 1`,
 	} {
 		_, err := pool.Exec(t.Context(), sql, count)
 		require.NoError(t, err)
@@ -50,7 +50,7 @@ func TestListingsKeepTheirPlan(t *testing.T) {
 		"newest": {}, "by tag": {Tags: []string{"t7"}}, "by tag, a page": {Tags: []string{"t7"}, Before: 900, Limit: 5},
 	} {
 		var before, after int
-		kept := `select coalesce(sum(generic_plans), 0) from pg_prepared_statements where statement like '%assets_v2 v%'`
+		kept := `select coalesce(sum(generic_plans), 0) from pg_prepared_statements where statement like '%assets_v1 v%'`
 		require.NoError(t, one.QueryRow(t.Context(), kept).Scan(&before))
 		for range 10 {
 			page, err := reader.List(t.Context(), "acme", q)

@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"strings"
 	"time"
 
@@ -15,123 +14,26 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/projections/folded"
 )
 
 // Name is the view, its main table and its checkpoint, with the version of its fold.
-const Name = "assets_v2"
-
-// Projection folds the streams of assets into assets_v2.
-type Projection struct{ registry *eventlog.Registry }
-
-// NewProjection returns the projection; registry knows the event types of assets.
-func NewProjection(registry *eventlog.Registry) *Projection { return &Projection{registry: registry} }
-
-// Name implements projections.Projection.
-func (p *Projection) Name() string { return Name }
-
-// Tables implements projections.Projection.
-func (p *Projection) Tables() []string { return []string{Name, tagTable, labelTable, countTable} }
+const Name = "assets_v1"
 
 // row is a row of the view.
-type row struct {
-	asset   asset.Asset
-	created int64
+type row = folded.Row[asset.Asset]
+
+func newView(registry *eventlog.Registry) *folded.View[asset.Asset] {
+	return folded.New(registry, folded.Kind[asset.Asset]{
+		Name: Name, Noun: "asset", First: "created", Fold: asset.Fold,
+		Of: func(a asset.Asset) (string, int64) { return string(a.ID), a.Version },
+	})
 }
 
-// Wants implements projections.Selective.
-func (p *Projection) Wants(e eventlog.Recorded) bool {
-	_, ok := asset.IDOfStream(e.Stream)
-	return ok
-}
-
-// Apply implements projections.Projection: it reads the rows that the batch concerns, folds, and
-// writes those that changed, in two statements.
-func (p *Projection) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) error {
-	ids := assetsOf(batch)
-	if len(ids) == 0 {
-		return nil
-	}
-	rows, err := load(ctx, tx, ids)
-	if err != nil {
-		return err
-	}
-	before := maps.Clone(rows)
-	changed := make(map[asset.ID]bool, len(ids))
-	for _, rec := range batch {
-		id, ok := asset.IDOfStream(rec.Stream)
-		if !ok {
-			continue
-		}
-		next, moved, err := fold(p.registry, rows[id], rec)
-		if err != nil {
-			return err
-		}
-		if moved {
-			rows[id], changed[id] = next, true
-		}
-	}
-	if err := index(ctx, tx, ids, before, rows); err != nil {
-		return err
-	}
-	return store(ctx, tx, ids, rows, changed)
-}
-
-// assetsOf lists the assets of a batch without duplicates, in order.
-func assetsOf(batch []eventlog.Recorded) []string {
-	var ids []string
-	seen := map[asset.ID]bool{}
-	for _, rec := range batch {
-		if id, ok := asset.IDOfStream(rec.Stream); ok && !seen[id] {
-			seen[id] = true
-			ids = append(ids, string(id))
-		}
-	}
-	return ids
-}
-
-// fold applies one event to a row, and reports whether the row changed. An event whose predecessor the row has not
-// folded is an error, because the view would miss an event.
-func fold(registry *eventlog.Registry, r row, rec eventlog.Recorded) (row, bool, error) {
-	if rec.Version <= r.asset.Version {
-		return r, false, nil
-	}
-	if rec.Version != r.asset.Version+1 {
-		return r, false, fmt.Errorf("%s: event %d follows version %d", rec.Stream, rec.Version, r.asset.Version)
-	}
-	data, err := registry.DecodeKnown(rec)
-	if err != nil {
-		return r, false, err
-	}
-	r.asset = asset.Fold(r.asset, rec, data)
-	if rec.Version == 1 {
-		r.created = rec.Position
-	}
-	return r, true, nil
-}
-
-func load(ctx context.Context, tx pgx.Tx, ids []string) (map[asset.ID]row, error) {
-	found, err := tx.Query(ctx, `select created, asset from `+Name+` where id = any($1)`, ids)
-	if err != nil {
-		return nil, fmt.Errorf("read the rows of a batch: %w", err)
-	}
-	list, err := pgx.CollectRows(found, scanRow)
-	if err != nil {
-		return nil, fmt.Errorf("read the rows of a batch: %w", err)
-	}
-	rows := make(map[asset.ID]row, len(ids))
-	for _, r := range list {
-		rows[r.asset.ID] = r
-	}
-	return rows, nil
-}
-
-func scanRow(found pgx.CollectableRow) (row, error) {
-	var r row
-	var state []byte
-	if err := found.Scan(&r.created, &state); err != nil {
-		return r, err
-	}
-	return r, json.Unmarshal(state, &r.asset)
+// NewProjection returns the projection, which folds the streams of assets into assets_v1; registry knows the event types of
+// assets.
+func NewProjection(registry *eventlog.Registry) *folded.Projection[asset.Asset] {
+	return &folded.Projection[asset.Asset]{View: newView(registry), Lists: []string{tagTable, labelTable, countTable}, Store: store}
 }
 
 // upsert writes rows from one array for each column; the columns besides asset are for searches. Lists are passed as
@@ -158,30 +60,30 @@ type columns struct {
 }
 
 func (c *columns) add(r row) error {
-	state, err := json.Marshal(r.asset)
+	state, err := json.Marshal(r.State)
 	if err != nil {
 		return err
 	}
-	tags, err := json.Marshal(append([]string{}, r.asset.Tags...))
+	tags, err := json.Marshal(append([]string{}, r.State.Tags...))
 	if err != nil {
 		return err
 	}
-	labels, err := json.Marshal(r.asset.Labels())
+	labels, err := json.Marshal(r.State.Labels())
 	if err != nil {
 		return err
 	}
-	c.ids, c.accounts = append(c.ids, string(r.asset.ID)), append(c.accounts, r.asset.Account)
-	c.states, c.names = append(c.states, string(r.asset.State)), append(c.names, searchName(r.asset))
-	c.labels, c.sizes = append(c.labels, label(r.asset)), append(c.sizes, r.asset.Size)
-	c.created, c.changed, c.versions = append(c.created, r.created), append(c.changed, r.changed()), append(c.versions, r.asset.Version)
-	c.hashes, c.metadata = append(c.hashes, r.asset.Hash[:]), append(c.metadata, metadataOf(r.asset))
+	c.ids, c.accounts = append(c.ids, r.ID), append(c.accounts, r.State.Account)
+	c.states, c.names = append(c.states, string(r.State.State)), append(c.names, searchName(r.State))
+	c.labels, c.sizes = append(c.labels, label(r.State)), append(c.sizes, r.State.Size)
+	c.created, c.changed, c.versions = append(c.created, r.First), append(c.changed, changed(r)), append(c.versions, r.Version)
+	c.hashes, c.metadata = append(c.hashes, r.State.Hash[:]), append(c.metadata, metadataOf(r.State))
 	c.tags, c.allLabels = append(c.tags, string(tags)), append(c.allLabels, string(labels))
-	c.expires, c.assets = append(c.expires, r.asset.ExpiresAt), append(c.assets, string(state))
+	c.expires, c.assets = append(c.expires, r.State.ExpiresAt), append(c.assets, string(state))
 	return nil
 }
 
 // changed returns the position of the owner's last change, or of the first event.
-func (r row) changed() int64 { return max(r.created, r.asset.Changed) }
+func changed(r row) int64 { return max(r.First, r.State.Changed) }
 
 func metadataOf(a asset.Asset) *string {
 	if a.Metadata == nil {
@@ -202,14 +104,14 @@ func searchName(a asset.Asset) string {
 	return strings.ToLower(*a.FilePath)
 }
 
-func store(ctx context.Context, tx pgx.Tx, ids []string, rows map[asset.ID]row, changed map[asset.ID]bool) error {
+func store(ctx context.Context, tx pgx.Tx, b folded.Batch[asset.Asset]) error {
+	if err := index(ctx, tx, b); err != nil {
+		return err
+	}
 	var c columns
-	for _, id := range ids {
-		if !changed[asset.ID(id)] {
-			continue
-		}
-		if err := c.add(rows[asset.ID(id)]); err != nil {
-			return fmt.Errorf("encode asset %s: %w", id, err)
+	for _, r := range b.Changed() {
+		if err := c.add(r); err != nil {
+			return fmt.Errorf("encode asset %s: %w", r.ID, err)
 		}
 	}
 	if len(c.ids) == 0 {

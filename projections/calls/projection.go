@@ -12,102 +12,19 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/projections/folded"
 )
 
 // Name is the view, its only table and its checkpoint, with the version of its fold.
 const Name = "calls_v1"
 
-// Projection folds the streams of calls into calls_v1.
-type Projection struct{ registry *eventlog.Registry }
-
-// NewProjection returns the projection; registry knows the event types of calls.
-func NewProjection(registry *eventlog.Registry) *Projection { return &Projection{registry: registry} }
-
-// Name implements projections.Projection.
-func (p *Projection) Name() string { return Name }
-
-// Tables implements projections.Projection.
-func (p *Projection) Tables() []string { return []string{Name} }
-
-// row is a row of the view.
-type row struct {
-	call     call.Call
-	accepted int64
-	moved    bool
-}
-
-// Wants implements projections.Selective.
-func (p *Projection) Wants(e eventlog.Recorded) bool {
-	_, ok := call.IDOfStream(e.Stream)
-	return ok
-}
-
-// Apply implements projections.Projection: it reads the rows that the batch concerns, folds, and
-// writes those that changed, in two statements.
-func (p *Projection) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) error {
-	rows := map[string]*row{}
-	var ids []string
-	for _, rec := range batch {
-		id, ok := call.IDOfStream(rec.Stream)
-		if ok && rows[string(id)] == nil {
-			rows[string(id)] = &row{}
-			ids = append(ids, string(id))
-		}
-	}
-	if len(ids) == 0 {
-		return nil
-	}
-	if err := load(ctx, tx, ids, rows); err != nil {
-		return err
-	}
-	for _, rec := range batch {
-		id, ok := call.IDOfStream(rec.Stream)
-		if !ok {
-			continue
-		}
-		if err := p.fold(rows[string(id)], rec); err != nil {
-			return err
-		}
-	}
-	return store(ctx, tx, ids, rows)
-}
-
-// fold applies one event to a row. An event whose predecessor the row has not folded is an error, because the view
-// would miss an event.
-func (p *Projection) fold(r *row, rec eventlog.Recorded) error {
-	if rec.Version <= r.call.Version {
-		return nil
-	}
-	if rec.Version != r.call.Version+1 {
-		return fmt.Errorf("%s: event %d follows version %d", rec.Stream, rec.Version, r.call.Version)
-	}
-	data, err := p.registry.DecodeKnown(rec)
-	if err != nil {
-		return err
-	}
-	r.call, r.moved = call.Fold(r.call, rec, data), true
-	if rec.Version == 1 {
-		r.accepted = rec.Position
-	}
-	return nil
-}
-
-func load(ctx context.Context, tx pgx.Tx, ids []string, rows map[string]*row) error {
-	found, err := tx.Query(ctx, `select id, accepted, call from `+Name+` where id = any($1)`, ids)
-	if err != nil {
-		return fmt.Errorf("read the rows of a batch: %w", err)
-	}
-	var id string
-	var accepted int64
-	var state []byte
-	_, err = pgx.ForEachRow(found, []any{&id, &accepted, &state}, func() error {
-		rows[id].accepted = accepted
-		return json.Unmarshal(state, &rows[id].call)
+// NewProjection returns the projection, which folds the streams of calls into calls_v1; registry knows the event types of calls.
+func NewProjection(registry *eventlog.Registry) *folded.Projection[call.Call] {
+	view := folded.New(registry, folded.Kind[call.Call]{
+		Name: Name, Noun: "call", First: "accepted", Fold: call.Fold,
+		Of: func(c call.Call) (string, int64) { return string(c.ID), c.Version },
 	})
-	if err != nil {
-		return fmt.Errorf("read the rows of a batch: %w", err)
-	}
-	return nil
+	return &folded.Projection[call.Call]{View: view, Store: store}
 }
 
 // upsert writes rows from one array for each column; the columns besides call are for searches.
@@ -115,21 +32,17 @@ const upsert = `insert into ` + Name + ` (id, account, state, model, accepted, v
 	select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::json[])
 	on conflict (id) do update set state = excluded.state, version = excluded.version, call = excluded.call`
 
-func store(ctx context.Context, tx pgx.Tx, ids []string, rows map[string]*row) error {
+func store(ctx context.Context, tx pgx.Tx, b folded.Batch[call.Call]) error {
 	var keys, accounts, states, models, calls []string
 	var accepted, versions []int64
-	for _, id := range ids {
-		r := rows[id]
-		if !r.moved {
-			continue
-		}
-		state, err := json.Marshal(r.call)
+	for _, r := range b.Changed() {
+		state, err := json.Marshal(r.State)
 		if err != nil {
-			return fmt.Errorf("encode call %s: %w", id, err)
+			return fmt.Errorf("encode call %s: %w", r.ID, err)
 		}
-		keys, accounts, states = append(keys, id), append(accounts, r.call.Account), append(states, string(r.call.State))
-		models, calls = append(models, r.call.Model), append(calls, string(state))
-		accepted, versions = append(accepted, r.accepted), append(versions, r.call.Version)
+		keys, accounts, states = append(keys, r.ID), append(accounts, r.State.Account), append(states, string(r.State.State))
+		models, calls = append(models, r.State.Model), append(calls, string(state))
+		accepted, versions = append(accepted, r.First), append(versions, r.Version)
 	}
 	if len(keys) == 0 {
 		return nil

@@ -25,7 +25,10 @@ type accountState struct {
 }
 
 func newAccountState(rename bool, kept *previews) *accountState {
-	return &accountState{jobs: map[job.ID]*watchedJob{}, previews: kept, rename: rename, packing: map[export.ID]bool{}, fetching: map[download.ID]bool{}}
+	return &accountState{
+		jobs: map[job.ID]*watchedJob{}, previews: kept, rename: rename, packing: map[export.ID]bool{},
+		fetching: map[download.ID]bool{},
+	}
 }
 
 // apply folds an event and returns its messages, in order. It returns none for an event that

@@ -33,11 +33,15 @@ func (w *watch) fetch(t *testing.T, events ...any) {
 }
 
 func fetching(read int64) stream.Frame {
-	return stream.Frame{Account: owner, Kind: stream.FrameDownload, Download: &download.Progress{Download: fetched, Name: "a.bin", Bytes: 100, Fetched: read}}
+	return stream.Frame{
+		Account: owner, Kind: stream.FrameDownload,
+		Download: &download.Progress{Download: fetched, Name: "a.bin", Bytes: 100, Fetched: read},
+	}
 }
 
 func downloadSaid(status, rest string) string {
-	return `{"type":"asset_download","data":{"task_id":"` + string(fetched) + `","asset_name":"a.bin",` + rest[:len(rest)-1] + `,"status":"` + status + `"` + rest[len(rest)-1:] + `}`
+	return `{"type":"asset_download","data":{"task_id":"` + string(fetched) + `","asset_name":"a.bin",` + rest[:len(rest)-1] + `,"status":"` +
+		status + `"` + rest[len(rest)-1:] + `}`
 }
 
 func TestDownloadProgressIsAnnounced(t *testing.T) {
@@ -53,7 +57,8 @@ func TestDownloadProgressIsAnnounced(t *testing.T) {
 		downloadSaid("created", `"bytes_total":0,"bytes_downloaded":0,"progress":0}`),
 		downloadSaid("running", `"bytes_total":0,"bytes_downloaded":0,"progress":0}`),
 		downloadSaid("running", `"bytes_total":100,"bytes_downloaded":50,"progress":0.5}`),
-		`{"type":"asset_download","data":{"task_id":"` + string(fetched) + `","asset_name":"a.bin","bytes_total":100,"bytes_downloaded":100,"progress":1,"status":"completed","asset_id":"x"}}`,
+		`{"type":"asset_download","data":{"task_id":"` + string(fetched) +
+			`","asset_name":"a.bin","bytes_total":100,"bytes_downloaded":100,"progress":1,"status":"completed","asset_id":"x"}}`,
 	}, frames(messages), "progress that comes before the start or after the end is dropped")
 	for _, m := range messages {
 		require.True(t, m.Broadcast, "a download belongs to no connection")

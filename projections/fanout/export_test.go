@@ -53,7 +53,8 @@ func TestExportProgressIsAnnounced(t *testing.T) {
 		said("created", `"assets_total":3,"assets_attempted":0,"assets_failed":0,"bytes_total":100,"bytes_processed":0,"progress":0`),
 		said("running", `"assets_total":3,"assets_attempted":0,"assets_failed":0,"bytes_total":100,"bytes_processed":0,"progress":0`),
 		said("running", `"assets_total":3,"assets_attempted":1,"assets_failed":0,"bytes_total":100,"bytes_processed":50,"progress":0.5`),
-		said("completed", `"export_name":"x.zip","assets_total":3,"assets_attempted":3,"assets_failed":1,"bytes_total":80,"bytes_processed":80,"progress":1`),
+		said("completed", `"export_name":"x.zip","assets_total":3,"assets_attempted":3,"assets_failed":1,"bytes_total":80,`+
+			`"bytes_processed":80,"progress":1`),
 	}, frames(messages), "progress that comes before the start or behind the end is of no interest")
 	for _, m := range messages {
 		require.True(t, m.Broadcast, "an export belongs to no connection")
@@ -65,6 +66,7 @@ func TestExportFailureIsAnnounced(t *testing.T) {
 	w := newWatch(t)
 	w.pack(t, export.FailedV1{Code: "c", Message: "no room", Files: 2})
 	w.out.HandleFrame(packing(export.Progress{Files: 2, Bytes: 1}))
-	require.Equal(t, []string{`{"type":"asset_export","data":{"task_id":"` + string(exported) + `","assets_total":2,"assets_attempted":2,"assets_failed":2,` +
+	require.Equal(t, []string{`{"type":"asset_export","data":{"task_id":"` + string(exported) +
+		`","assets_total":2,"assets_attempted":2,"assets_failed":2,` +
 		`"bytes_total":0,"bytes_processed":0,"progress":0,"status":"failed","error":"no room"}}`}, frames(drain(t, w.sub)))
 }

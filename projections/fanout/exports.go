@@ -35,7 +35,9 @@ func (f *Fanout) handleTasks(batch []eventlog.Recorded, done *int64, render func
 	}
 }
 
-func (f *Fanout) handleTask(rec eventlog.Recorded, done *int64, render func(*accountState, eventlog.Recorded, any) []*stream.Message) error {
+func (f *Fanout) handleTask(rec eventlog.Recorded, done *int64,
+	render func(*accountState, eventlog.Recorded, any) []*stream.Message,
+) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if rec.Position <= *done {

@@ -46,7 +46,8 @@ func TestReplicaLoadsJobsThatStartedBeforeIt(t *testing.T) {
 	require.Equal(t, "3", snap.Jobs[0].LastNode)
 
 	out.HandleFrame(progress("3", 1, 2))
-	require.NoError(t, out.Handle(t.Context(), log.append(t, owner, id, job.NodeExecutedV1{Run: 1, Node: "3", Class: "Blur"}, job.SucceededV1{Run: 1})))
+	require.NoError(t, out.Handle(t.Context(), log.append(t, owner, id, job.NodeExecutedV1{Run: 1, Node: "3", Class: "Blur"},
+		job.SucceededV1{Run: 1})))
 	require.Equal(t, []string{
 		progressState(nodeEntry("3", "running", 1, 2)), progressFrame("3", 1, 2),
 		progressState(nodeEntry("3", "finished", 2, 2)), lifecycle("execution_success"), statusFrame(0), over(),
@@ -71,7 +72,8 @@ func TestEventsAfterTheReplicaPositionAreNotLostByTheLoad(t *testing.T) {
 func TestEndBetweenPositionAndLoadIsAnnounced(t *testing.T) {
 	t.Parallel()
 	log := newLog(t)
-	recs := log.append(t, owner, id, submitted(), job.AdmittedV1{Run: 1}, job.StartedV1{Run: 1}, job.NodesCachedV1{Run: 1}, job.SucceededV1{Run: 1})
+	recs := log.append(t, owner, id, submitted(), job.AdmittedV1{Run: 1}, job.StartedV1{Run: 1}, job.NodesCachedV1{Run: 1},
+		job.SucceededV1{Run: 1})
 	hub := stream.NewHub(stream.HubOptions{})
 	out := follow(4, log, log, hub)
 	sub, _, err := out.Subscribe(t.Context(), owner)

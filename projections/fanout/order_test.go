@@ -47,7 +47,8 @@ func nodeEntry(node, state string, value, limit int) string {
 	if limit == 1 {
 		fraction = ".0"
 	}
-	return fmt.Sprintf(`%q:{"value":%d%s,"max":%d%s,"state":%q,"node_id":%q,"prompt_id":%q,"display_node_id":%q,"parent_node_id":null,"real_node_id":%q}`,
+	return fmt.Sprintf(`%q:{"value":%d%s,"max":%d%s,"state":%q,"node_id":%q,"prompt_id":%q,"display_node_id":%q,"parent_node_id":null,`+
+		`"real_node_id":%q}`,
 		node, value, fraction, limit, fraction, state, node, id, node, node)
 }
 
@@ -143,7 +144,8 @@ func TestMessagesOfARunComeInTheContractsOrder(t *testing.T) {
 			append(begin, job.NodesCachedV1{Run: 1}, job.NodeStartedV1{Run: 1, Node: "3", Class: "LoadImage"},
 				job.CancelRequestedV1{Run: 1}, job.CanceledV1{Run: 1, At: &job.NodeRef{Node: "3", Class: "LoadImage"}}),
 			append(began, cachedFrame("[]"), progressState(nodeEntry("3", "running", 0, 1)), executing("3"),
-				fmt.Sprintf(`{"type":"execution_interrupted","data":{"prompt_id":%q,"node_id":"3","node_type":"LoadImage","executed":[],"timestamp":%d}}`, id, ms),
+				fmt.Sprintf(`{"type":"execution_interrupted","data":{"prompt_id":%q,"node_id":"3","node_type":"LoadImage","executed":[],`+
+					`"timestamp":%d}}`, id, ms),
 				statusFrame(0), over()),
 		},
 		"canceled while pending": {[]any{submitted(), job.CanceledV1{}}, []string{statusFrame(1), statusFrame(0)}},

@@ -69,10 +69,12 @@ func (p *Projection) apply(ctx context.Context, tx pgx.Tx, account string, rec e
 	}
 	switch e := data.(type) {
 	case hidden.JobsHiddenV1:
-		_, err = tx.Exec(ctx, `insert into `+JobsTable+` (account, job) select distinct $1, j from unnest($2::text[]) j on conflict do nothing`, account, e.Jobs)
+		_, err = tx.Exec(ctx, `insert into `+JobsTable+` (account, job) select distinct $1, j from unnest($2::text[]) j on conflict do nothing`,
+			account, e.Jobs)
 	case hidden.ClearedV1:
 		if _, err = tx.Exec(ctx, `delete from `+JobsTable+` where account = $1`, account); err == nil {
-			_, err = tx.Exec(ctx, `update `+Name+` set cleared = $2, kept = $3 where account = $1`, account, e.Position, append([]string{}, e.Kept...))
+			_, err = tx.Exec(ctx, `update `+Name+` set cleared = $2, kept = $3 where account = $1`, account, e.Position,
+				append([]string{}, e.Kept...))
 		}
 	}
 	return err

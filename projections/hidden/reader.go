@@ -54,7 +54,8 @@ type Query struct {
 func (r *Reader) Queue(batch *pgx.Batch, account string) *Query {
 	q := &Query{reader: r, account: account, row: Hiding{Table: true}}
 	batch.Queue(`select s.version, coalesce(v.version, 0), coalesce(v.cleared, 0), coalesce(v.kept, '{}')
-		from streams s left join `+Name+` v on v.account = $1 where s.id = $2`, account, hidden.Stream(account)).QueryRow(func(row pgx.Row) error {
+		from streams s left join `+Name+` v on v.account = $1 where s.id = $2`, account,
+		hidden.Stream(account)).QueryRow(func(row pgx.Row) error {
 		err := row.Scan(&q.version, &q.row.Version, &q.row.Cleared, &q.row.Kept)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/eventlog/eventlogtest"
+	"github.com/millrace-dev/millrace/projections"
 	"github.com/millrace-dev/millrace/projections/jobindex"
 	"github.com/millrace-dev/millrace/projections/jobs"
 	"github.com/millrace-dev/millrace/projections/projectiontest"
@@ -124,6 +125,37 @@ func TestJobsAreFoundByWhatTheyAre(t *testing.T) {
 	require.Equal(t, map[job.ID]jobindex.Description{id(1): {
 		Title: "Foxes", Classes: []string{"CLIPTextEncode", "CheckpointLoaderSimple"}, Models: []string{"sd15.safetensors"}, Servers: []string{},
 	}}, known)
+}
+
+// The index and the view of jobs are folded one without the other. Whichever is behind: a group has the failures that are
+// found by its cause.
+func TestGroupsCountWhatIsFoundByTheirCause(t *testing.T) {
+	t.Parallel()
+	types := registry(t)
+	events := projectiontest.Record(t, types, history()...)
+	index, view := projections.Projection(jobindex.NewProjection(types)), projections.Projection(jobs.NewProjection(types))
+	for name, order := range map[string][2]projections.Projection{"the index is ahead": {index, view}, "the view is ahead": {view, index}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			pool := projectiontest.NewPool(t)
+			projectiontest.Apply(t, pool, order[0], events...)
+			r := jobindex.NewReader(pool)
+			for i, e := range events {
+				projectiontest.Apply(t, pool, order[1], e)
+				groups, err := r.Failures(t.Context(), "", time.Time{})
+				require.NoError(t, err)
+				for _, g := range groups {
+					page, err := r.Find(t.Context(), jobindex.Query{Code: g.Code, Cause: g.Cause, Limit: 10})
+					require.NoError(t, err)
+					require.Len(t, page.Jobs, int(g.Count), "behind event %d", i)
+					for _, j := range page.Jobs {
+						require.Equal(t, job.Failed, j.State, "%s", j.ID)
+					}
+				}
+				require.True(t, i+1 < len(events) || len(groups) == 2)
+			}
+		})
+	}
 }
 
 func TestFailuresOfOneCauseAreOneGroup(t *testing.T) {

@@ -19,9 +19,11 @@ func TestSearchesReadFewRows(t *testing.T) {
 	seeded := projectiontest.OpenPool(t, projectiontest.NewDatabase(t))
 	for _, sql := range []string{
 		`insert into jobs_v1 (id, account, state, number, submitted, version, created_at, metadata, job)
-			select n::text, 'acme', 'succeeded', n, n, 1, now() - (20000 - n) * interval '1 minute', '{}', '{"account":"acme"}' from generate_series(1, 20000) n`,
+			select n::text, 'acme', 'succeeded', n, n, 1, now() - (20000 - n) * interval '1 minute', '{}', '{"account":"acme"}'
+				from generate_series(1, 20000) n`,
 		`insert into job_index_v1 (id, account, submitted, version, title, classes, models, servers, code, class, cause, words)
-			select n::text, 'acme', n, 1, '', array['SaveImage'], '{}', '{}', '', '', '', to_tsvector('simple', 'mill number' || n || case when n <= 20 then ' old' else '' end) from generate_series(1, 20000) n`,
+			select n::text, 'acme', n, 1, '', array['SaveImage'], '{}', '{}', '', '', '', to_tsvector('simple', 'mill number' || n || case
+				when n <= 20 then ' old' else '' end) from generate_series(1, 20000) n`,
 		`analyze`,
 	} {
 		_, err := seeded.Exec(t.Context(), sql)
@@ -35,7 +37,8 @@ func TestSearchesReadFewRows(t *testing.T) {
 	read := func() (rows int64) {
 		_, err := pool.Exec(t.Context(), `select pg_stat_force_next_flush()`)
 		require.NoError(t, err)
-		require.NoError(t, pool.QueryRow(t.Context(), `select (select coalesce(sum(seq_tup_read + idx_tup_fetch), 0) from pg_stat_user_tables where relname in ('jobs_v1', 'job_index_v1'))::bigint
+		require.NoError(t, pool.QueryRow(t.Context(), `select (select coalesce(sum(seq_tup_read + idx_tup_fetch), 0) from pg_stat_user_tables
+			where relname in ('jobs_v1', 'job_index_v1'))::bigint
 			+ (select idx_tup_read from pg_stat_user_indexes where indexrelname = 'job_index_v1_words')`).Scan(&rows))
 		return rows
 	}
@@ -54,9 +57,12 @@ func TestSearchesReadFewRows(t *testing.T) {
 		"a rare word":       {jobindex.Query{Account: "acme", Text: "number77"}, 50, 0},
 		"no such word":      {jobindex.Query{Account: "acme", Text: "zebra"}, 0, 0},
 		"a class":           {jobindex.Query{Account: "acme", Class: "SaveImage"}, 50, 0},
-		"times long ago":    {jobindex.Query{Account: "acme", Since: time.Now().Add(-300 * time.Hour), Until: time.Now().Add(-290 * time.Hour)}, 50, 0},
-		"before all":        {jobindex.Query{Account: "acme", Until: time.Now().Add(-9000 * time.Hour)}, 0, 0},
-		"after all":         {jobindex.Query{Account: "acme", Since: time.Now().Add(time.Hour)}, 0, 0},
+		"times long ago": {
+			jobindex.Query{Account: "acme", Since: time.Now().Add(-300 * time.Hour), Until: time.Now().Add(-290 * time.Hour)},
+			50, 0,
+		},
+		"before all": {jobindex.Query{Account: "acme", Until: time.Now().Add(-9000 * time.Hour)}, 0, 0},
+		"after all":  {jobindex.Query{Account: "acme", Since: time.Now().Add(time.Hour)}, 0, 0},
 	} {
 		c.q.Limit = 50
 		before := read()

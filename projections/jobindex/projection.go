@@ -164,13 +164,20 @@ func with(names []string, name string) []string {
 }
 
 const (
-	insert = `insert into ` + Name + ` (id, account, submitted, version, title, classes, models, servers, code, class, cause, words)
-		select r.id, r.account, r.submitted, r.version, r.title, r.classes, r.models, r.servers, r.code, r.class, r.cause, to_tsvector('simple', r.words)
-		from json_to_recordset($1) as r (id text, account text, submitted bigint, version bigint, title text, classes text[], models text[], servers text[],
+	insert = `insert into ` + Name + ` (id, account, submitted, version, title, classes, models, servers, code, class, cause,` +
+		` words)
+		select r.id, r.account, r.submitted, r.version, r.title, r.classes, r.models, r.servers, r.code, r.class, r.cause, ` +
+		`to_tsvector('simple',` +
+		` r.words)
+		from json_to_recordset($1) as r (id text, account text, submitted bigint, version bigint, title text, classes text[],` +
+		` models text[], servers text[],
 			code text, class text, cause text, words text)`
-	change = `update ` + Name + ` i set version = r.version, classes = r.classes, servers = r.servers, code = case when r.code = '' then i.code else r.code end,
-		class = case when r.code = '' then i.class else r.class end, cause = case when r.code = '' then i.cause else r.cause end
-		from json_to_recordset($1) as r (id text, version bigint, classes text[], servers text[], code text, class text, cause text) where i.id = r.id`
+	change = `update ` + Name + ` i set version = r.version, classes = r.classes, servers = r.servers, code = case when r.code ` +
+		`= '' then i.code else r.code end,
+		class = case when r.code = '' then i.class else r.class end, cause = case when r.code = '' then i.cause else r.cause ` +
+		`end
+		from json_to_recordset($1) as r (id text, version bigint, classes text[], servers text[], code text, class text, cause ` +
+		`text) where i.id = r.id`
 )
 
 // columns is a row as the statements above read it.
@@ -191,7 +198,8 @@ type columns struct {
 
 func (r *row) columns() columns {
 	return columns{
-		ID: r.id, Account: r.account, Submitted: r.submitted, Version: r.version, Title: r.title, Classes: list(r.classes), Models: list(r.models),
+		ID: r.id, Account: r.account, Submitted: r.submitted, Version: r.version, Title: r.title, Classes: list(r.classes),
+		Models:  list(r.models),
 		Servers: list(r.servers), Code: r.code, Class: r.class, Cause: r.cause, Words: r.text,
 	}
 }

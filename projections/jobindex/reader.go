@@ -139,7 +139,8 @@ func (r *Reader) withWords(ctx context.Context, q Query) (ids []job.ID, few bool
 		ids, err = pgx.CollectRows(rows, pgx.RowTo[job.ID])
 		return err
 	})
-	err = pgx.BeginTxFunc(ctx, r.pool, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error { return tx.SendBatch(ctx, batch).Close() })
+	err = pgx.BeginTxFunc(ctx, r.pool, pgx.TxOptions{AccessMode: pgx.ReadOnly},
+		func(tx pgx.Tx) error { return tx.SendBatch(ctx, batch).Close() })
 	if err != nil || len(ids) > maxListed {
 		return nil, false, err
 	}
@@ -193,6 +194,9 @@ func (q Query) sql(of restriction) (string, []any, error) {
 	} else if words := prefixes(q.Text); words != "" {
 		and("i.words @@ to_tsquery('simple', ?)", words)
 	}
+	if q.Code != "" || q.Cause != "" { // the index may be ahead of the view
+		sql += " and j.state = 'failed'"
+	}
 	switch len(q.States) {
 	case 0:
 	case 1: // the index of states is ordered within one state
@@ -223,8 +227,10 @@ func (q Query) sql(of restriction) (string, []any, error) {
 // Bounds of the positions of jobs that were created since or until a time. With them, a query can use the index of
 // positions. The order of positions is that of the times up to a minute, because the clocks of machines differ.
 const (
-	firstSince = `coalesce((select submitted from %s where created_at >= ?::timestamptz - interval '1 minute' order by created_at, id limit 1), 9223372036854775807)`
-	lastUntil  = `coalesce((select submitted from %s where created_at < ?::timestamptz + interval '1 minute' order by created_at desc, id desc limit 1), 0)`
+	firstSince = `coalesce((select submitted from %s where created_at >= ?::timestamptz - interval '1 minute' order by created_at, id
+		limit 1), 9223372036854775807)`
+	lastUntil = `coalesce((select submitted from %s where created_at < ?::timestamptz + interval '1 minute' order by created_at desc,
+		id desc limit 1), 0)`
 )
 
 // prefixes returns a query for words with the words of text as prefixes.
@@ -258,14 +264,16 @@ func (r *Reader) Descriptions(ctx context.Context, ids []job.ID) (map[job.ID]Des
 const grouped = 2500
 
 // Failures returns the newest failures of jobs that were created since a time (accurate to a minute), at most 2,500,
-// in groups of one cause, the largest group first.
+// in groups of one cause, the largest group first. A failure that the view of jobs has not folded yet does not count: Find
+// does not list it either.
 func (r *Reader) Failures(ctx context.Context, account string, since time.Time) ([]Group, error) {
 	args, of := []any{since}, ""
 	if account != "" {
 		args, of = append(args, account), " and i.account = $2"
 	}
 	rows, err := r.pool.Query(ctx, `with newest as (
-			select i.code, i.class, i.cause, i.submitted, i.id from `+Name+` i where i.code <> ''`+of+` and i.submitted >= `+
+			select i.code, i.class, i.cause, i.submitted, i.id from `+Name+` i join `+jobs.Name+` j on j.id = i.id and j.state = 'failed'
+			where i.code <> ''`+of+` and i.submitted >= `+
 		strings.ReplaceAll(fmt.Sprintf(firstSince, jobs.Name), "?", "$1")+`
 			order by i.submitted desc limit `+fmt.Sprint(grouped)+`),
 		counted as (select code, class, cause, count(*) as n, max(submitted) as last from newest group by 1, 2, 3)

@@ -60,6 +60,7 @@ func TestAJobTakesNoStatementOfItsOwn(t *testing.T) {
 	apply(func(int) (string, any) { return job.TypeSubmitted, submitted(graph, nil) })
 	apply(func(int) (string, any) { return job.TypeFailed, failed("no such file") })
 	var rows int
-	require.NoError(t, pool.QueryRow(t.Context(), `select count(*) from job_index_v1 where code <> '' and words @@ to_tsquery('simple', 'fox')`).Scan(&rows))
+	require.NoError(t, pool.QueryRow(t.Context(), `select count(*) from job_index_v1 where code <> '' and words @@ to_tsquery('simple',
+		'fox')`).Scan(&rows))
 	require.Equal(t, 30, rows)
 }

@@ -94,7 +94,8 @@ func TestAListDuringABurstReadsItsPageOnly(t *testing.T) {
 			return found
 		}},
 		"by offset, without hidden jobs": {1, func() []job.Job {
-			found, total, err := jobs.History{Marks: hidden.NewReader(pool, l.types), Jobs: l.reader}.ListAt(t.Context(), "acme", jobs.Order{Limit: page})
+			found, total, err := jobs.History{Marks: hidden.NewReader(pool, l.types), Jobs: l.reader}.ListAt(t.Context(), "acme",
+				jobs.Order{Limit: page})
 			require.NoError(t, err)
 			require.Equal(t, int64(folded+behind), total)
 			return found

@@ -14,18 +14,18 @@ type columns struct {
 }
 
 func (c *columns) add(r row) error {
-	state, err := json.Marshal(r.job)
+	state, err := json.Marshal(r.State)
 	if err != nil {
 		return err
 	}
-	metadata, err := searchable(r.job.Metadata)
+	metadata, err := searchable(r.State.Metadata)
 	if err != nil {
 		return err
 	}
-	c.ids, c.accounts = append(c.ids, string(r.job.ID)), append(c.accounts, r.job.Account)
-	c.states, c.numbers = append(c.states, string(r.job.State)), append(c.numbers, r.job.Number)
-	c.submitted, c.versions = append(c.submitted, r.submitted), append(c.versions, r.job.Version)
-	c.created, c.metadata = append(c.created, r.job.SubmittedAt), append(c.metadata, metadata)
+	c.ids, c.accounts = append(c.ids, string(r.State.ID)), append(c.accounts, r.State.Account)
+	c.states, c.numbers = append(c.states, string(r.State.State)), append(c.numbers, r.State.Number)
+	c.submitted, c.versions = append(c.submitted, r.First), append(c.versions, r.Version)
+	c.created, c.metadata = append(c.created, r.State.SubmittedAt), append(c.metadata, metadata)
 	c.jobs = append(c.jobs, string(state))
 	return nil
 }

@@ -60,9 +60,9 @@ func (r *Reader) visible(ctx context.Context, account string, h *view.Hiding, ro
 	var kept []row
 	for _, candidate := range rows {
 		gone := false
-		if candidate.job.State.Final() {
+		if candidate.State.State.Final() {
 			var err error
-			if gone, err = r.Hides(ctx, account, h, candidate.job.ID); err != nil {
+			if gone, err = r.Hides(ctx, account, h, candidate.State.ID); err != nil {
 				return nil, err
 			}
 		}
@@ -80,12 +80,12 @@ func (r *Reader) Ended(ctx context.Context, account string, ids []string) ([]str
 		return nil, err
 	}
 	rows, err := r.query(ctx, `select submitted, job from `+Name+`
-		where id = any($1) and account = $2 and not (`+isActive+`) and id not in (select unnest($3::text[]))`, list(ids), account, fresh.ids)
+		where id = any($1) and account = $2 and not (`+isActive+`) and id not in (select unnest($3::text[]))`, list(ids), account, fresh.IDs)
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range fresh.rows {
-		if f.job.State.Final() && slices.Contains(ids, string(f.job.ID)) {
+	for _, f := range fresh.Rows {
+		if f.State.State.Final() && slices.Contains(ids, f.ID) {
 			rows = append(rows, f)
 		}
 	}
@@ -105,16 +105,16 @@ func (r *Reader) State(ctx context.Context, account string) (hidden.State, error
 		return s, err
 	}
 	rows, err := r.query(ctx, `select submitted, job from `+Name+`
-		where account = $1 and (`+isActive+` or submitted > $2) and id not in (select unnest($3::text[]))`, account, s.Position, fresh.ids)
+		where account = $1 and (`+isActive+` or submitted > $2) and id not in (select unnest($3::text[]))`, account, s.Position, fresh.IDs)
 	if err != nil {
 		return s, err
 	}
-	for _, found := range append(rows, fresh.rows...) {
-		switch final := found.job.State.Final(); {
-		case final && found.submitted > s.Position:
-			s.Ended = append(s.Ended, string(found.job.ID))
-		case !final && found.submitted <= s.Position:
-			s.Active = append(s.Active, string(found.job.ID))
+	for _, found := range append(rows, fresh.Rows...) {
+		switch final := found.State.State.Final(); {
+		case final && found.First > s.Position:
+			s.Ended = append(s.Ended, found.ID)
+		case !final && found.First <= s.Position:
+			s.Active = append(s.Active, found.ID)
 		}
 	}
 	return s, nil
@@ -123,7 +123,7 @@ func (r *Reader) State(ctx context.Context, account string) (hidden.State, error
 func idsOf(rows []row) []string {
 	ids := make([]string, len(rows))
 	for i, r := range rows {
-		ids[i] = string(r.job.ID)
+		ids[i] = r.ID
 	}
 	return ids
 }

@@ -32,7 +32,8 @@ func TestHiddenJobsAreLeftOutAtEveryDistanceBehindTheLog(t *testing.T) {
 		require.ElementsMatch(t, []job.ID{id(3), id(4)}, shown(view.Hiding{Marks: hidden.Marks{Cleared: last, Kept: []string{string(id(3))}}}),
 			"a job that has not ended is never hidden")
 
-		_, err := l.pool.Exec(t.Context(), `insert into history_v1_jobs (account, job) values ('acme', $1), ('other', $2)`, string(id(1)), string(id(2)))
+		_, err := l.pool.Exec(t.Context(), `insert into history_v1_jobs (account, job) values ('acme', $1), ('other', $2)`, string(id(1)),
+			string(id(2)))
 		require.NoError(t, err)
 		require.ElementsMatch(t, []job.ID{id(2), id(3), id(4)}, shown(view.Hiding{Table: true}))
 

@@ -49,7 +49,7 @@ func (r *Reader) List(ctx context.Context, account string, q Query) (Page, error
 	page := Page{Jobs: jobsOf(rows)}
 	switch {
 	case !whole:
-		page.Next = rows[len(rows)-1].submitted
+		page.Next = rows[len(rows)-1].First
 	case more:
 		page.Next = places[limit-1].submitted
 	}
@@ -63,19 +63,19 @@ func (r *Reader) listed(ctx context.Context, account string, q Query, limit int)
 		if err != nil {
 			return nil, err
 		}
-		u, err := r.unfoldedAnd(ctx, account, func(b *pgx.Batch) { rows.queuePlaces(b, span{limit: limit}, &places) })
-		return newestFirst(u.merge(places, q.Before), limit), err
+		u, err := r.view.Unfolded(ctx, r.pool, account, r.recent, func(b *pgx.Batch) { rows.queuePlaces(b, span{limit: limit}, r.view, &places) })
+		return newestFirst(merge(u, places, q.Before), limit), err
 	}
 	u, err := r.unfolded(ctx, account)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := q.rows(account, u.ids)
+	rows, err := q.rows(account, u.IDs)
 	if err != nil {
 		return nil, err
 	}
-	fresh, err := r.freshAnd(ctx, account, u, func(b *pgx.Batch) { rows.queuePlaces(b, span{limit: limit}, &places) })
-	for _, f := range fresh.rows {
+	fresh, err := r.view.Fresh(ctx, r.pool, account, u, func(b *pgx.Batch) { rows.queuePlaces(b, span{limit: limit}, r.view, &places) })
+	for _, f := range fresh.Rows {
 		if q.matches(f) {
 			places = append(places, placeOf(f))
 		}
@@ -117,14 +117,14 @@ func (q Query) rows(account string, except []string) (*selection, error) {
 
 // matches reports whether q selects a job that the view does not have yet.
 func (q Query) matches(r row) bool {
-	if q.Before > 0 && r.submitted >= q.Before {
+	if q.Before > 0 && r.First >= q.Before {
 		return false
 	}
-	if len(q.States) > 0 && !slices.Contains(q.States, r.job.State) {
+	if len(q.States) > 0 && !slices.Contains(q.States, r.State.State) {
 		return false
 	}
 	for key, value := range q.Metadata {
-		if has, ok := r.job.Metadata[key]; !ok || has != value {
+		if has, ok := r.State.Metadata[key]; !ok || has != value {
 			return false
 		}
 	}

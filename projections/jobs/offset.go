@@ -12,6 +12,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/projections/folded"
 	"github.com/millrace-dev/millrace/projections/hidden"
 )
 
@@ -57,12 +58,12 @@ func (r *Reader) placesAt(ctx context.Context, account string, o Order, marks *h
 	if r.recent != nil && o.byAge() {
 		base = r.counts.of(account)
 	}
-	u, err := r.unfoldedAnd(ctx, account, func(q *pgx.Batch) {
+	u, err := r.view.Unfolded(ctx, r.pool, account, r.recent, func(q *pgx.Batch) {
 		if marks != nil {
 			hiding = marks.Queue(q, account)
 		}
 		if o.byAge() {
-			all = o.queueAged(q, account, base)
+			all = o.queueAged(q, account, base, r.view)
 		}
 	})
 	if err == nil && hiding != nil {
@@ -74,7 +75,7 @@ func (r *Reader) placesAt(ctx context.Context, account string, o Order, marks *h
 	case o.byAge() && !r.completes(base, all, account): // the number of jobs is not base's and the newer ones
 		r.counts.forget(account)
 		return r.placesAt(ctx, account, o, marks)
-	case o.byAge() && !u.anyRetires():
+	case o.byAge() && !anyRetires(u):
 		r.counts.keep(account, base, all)
 		places, total = all.with(u)
 		return places, total, nil
@@ -83,17 +84,17 @@ func (r *Reader) placesAt(ctx context.Context, account string, o Order, marks *h
 }
 
 // foldedAt is placesAt of any listing: the jobs that the view has not folded are folded.
-func (r *Reader) foldedAt(ctx context.Context, account string, o Order, u unfolded) ([]place, int64, error) {
+func (r *Reader) foldedAt(ctx context.Context, account string, o Order, u folded.Unfolded) ([]place, int64, error) {
 	fresh, places, total, err := r.viewAt(ctx, account, o, u)
 	if err != nil {
 		return nil, 0, err
 	}
-	candidates, err := r.visible(ctx, account, o.Hide, fresh.rows)
+	candidates, err := r.visible(ctx, account, o.Hide, fresh.Rows)
 	if err != nil {
 		return nil, 0, err
 	}
 	for _, f := range candidates {
-		if o.matches(f.job) {
+		if o.matches(f.State) {
 			places, total = append(places, placeOf(f)), total+1
 		}
 	}
@@ -113,30 +114,30 @@ type aged struct {
 
 // queueAged queues the statements that read the view; of all jobs those are counted that base does not have. The result is
 // known when the batch is closed.
-func (o Order) queueAged(q *pgx.Batch, account string, base counted) *aged {
+func (o Order) queueAged(q *pgx.Batch, account string, base counted, view *folded.View[job.Job]) *aged {
 	a := &aged{}
 	q.Queue(`select coalesce((select position from checkpoints where name = $2), 0),
 		$4::bigint + (select count(*) from `+Name+` where account = $1 and submitted > $3)`, account, Name, base.checkpoint, base.total).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&a.checkpoint, &a.total) })
-	selectionOf(account).queuePlaces(q, o.span(), &a.places)
+	selectionOf(account).queuePlaces(q, o.span(), view, &a.places)
 	return a
 }
 
 // with returns the places with the jobs that the view does not have, and the number of all jobs. No event of u ends a retention.
-func (a *aged) with(u unfolded) (places []place, total int64) {
+func (a *aged) with(u folded.Unfolded) (places []place, total int64) {
 	total = a.total
-	for _, id := range u.ids {
-		if submitted, born := u.born(id); born && submitted > a.checkpoint { // it is not among those that were counted
+	for _, id := range u.IDs {
+		if submitted, born := u.Born(id); born && submitted > a.checkpoint { // it is not among those that were counted
 			total++
 		}
 	}
-	return u.merge(a.places, 0), total
+	return merge(u, a.places, 0), total
 }
 
 // anyRetires reports whether one of the events ends the retention of a job.
-func (u unfolded) anyRetires() bool {
-	return slices.ContainsFunc(u.ids, func(id string) bool {
-		return slices.ContainsFunc(u.events[id], func(rec eventlog.Recorded) bool { return rec.Type == job.TypeRetired })
+func anyRetires(u folded.Unfolded) bool {
+	return slices.ContainsFunc(u.IDs, func(id string) bool {
+		return slices.ContainsFunc(u.Events[id], func(rec eventlog.Recorded) bool { return rec.Type == job.TypeRetired })
 	})
 }
 
@@ -145,9 +146,11 @@ func (o Order) span() span { return span{ascending: o.Ascending, offset: o.Offse
 // viewAt reads the places up to the end of the page, because jobs that the view has not folded may belong anywhere
 // before its beginning, and folds those. PostgreSQL cannot query the stored state, a json that may contain NUL characters;
 // conditions on it are evaluated here.
-func (r *Reader) viewAt(ctx context.Context, account string, o Order, u unfolded) (f fresh, places []place, total int64, err error) {
+func (r *Reader) viewAt(ctx context.Context, account string, o Order, u folded.Unfolded) (
+	f folded.Fresh[job.Job], places []place, total int64, err error,
+) {
 	s := selectionOf(account)
-	s.and(`id not in (select unnest(` + s.bind(u.ids) + `::text[]))`)
+	s.and(`id not in (select unnest(` + s.bind(u.IDs) + `::text[]))`)
 	if len(o.States) > 0 {
 		s.and(`state = any(` + s.bind(o.States) + `)`)
 	}
@@ -155,14 +158,14 @@ func (r *Reader) viewAt(ctx context.Context, account string, o Order, u unfolded
 		s.and(`(` + isActive + ` or ` + notHidden(o.Hide, "submitted", "id", &s.binder) + `)`)
 	}
 	if o.Media != "" || o.Workflow != "" || o.ByDuration {
-		if f, err = r.freshAnd(ctx, account, u, nil); err == nil {
+		if f, err = r.view.Fresh(ctx, r.pool, account, u, nil); err == nil {
 			places, err = r.scan(ctx, o, s)
 		}
 		return f, places, int64(len(places)), err
 	}
-	f, err = r.freshAnd(ctx, account, u, func(q *pgx.Batch) {
+	f, err = r.view.Fresh(ctx, r.pool, account, u, func(q *pgx.Batch) {
 		q.Queue(`select count(*) from `+Name+s.where, s.args...).QueryRow(func(row pgx.Row) error { return row.Scan(&total) })
-		s.queuePlaces(q, o.span(), &places)
+		s.queuePlaces(q, o.span(), r.view, &places)
 	})
 	return f, places, total, err
 }

@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -11,7 +10,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/eventlog"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/projections/folded"
 )
 
 // Bounds of the states that one listing returns or reads. A job's state may contain megabytes of UI outputs, and a
@@ -30,26 +29,26 @@ type place struct {
 	id        string
 	took      time.Duration // set if the listing is ordered by it
 	fresh     *row          // its state, if that is newer than the view's
-	stored    *sizedRow     // its row of the view, if that was read with its place
+	stored    *row          // its row of the view, if that was read with its place
 
 	newer []eventlog.Recorded // events that the view may not have folded, unless fresh is set
 }
 
 func placeOf(r row) place {
-	return place{submitted: r.submitted, id: string(r.job.ID), took: duration(r.job), fresh: &r}
+	return place{submitted: r.First, id: r.ID, took: duration(r.State), fresh: &r}
 }
 
 // merge adds the newest events to the places of the view, and the jobs that the view does not have, before a position; 0 = all
 // of them. The order of such a listing does not depend on the states, so only the jobs of the page are folded.
-func (u unfolded) merge(places []place, before int64) []place {
+func merge(u folded.Unfolded, places []place, before int64) []place {
 	known := make(map[string]bool, len(places))
 	for i, p := range places {
-		places[i].newer, known[p.id] = u.events[p.id], true
+		places[i].newer, known[p.id] = u.Events[p.id], true
 	}
-	for _, id := range u.ids {
-		submitted, born := u.born(id)
+	for _, id := range u.IDs {
+		submitted, born := u.Born(id)
 		if born && !known[id] && (before == 0 || submitted < before) {
-			places = append(places, place{submitted: submitted, id: id, newer: u.events[id]})
+			places = append(places, place{submitted: submitted, id: id, newer: u.Events[id]})
 		}
 	}
 	return places
@@ -75,28 +74,31 @@ type span struct {
 
 // queuePlaces queues the query for the places of the selected rows up to the end of a span, in order, with the states of
 // those that load reads first. The places are known when the batch is closed.
-func (s *selection) queuePlaces(q *pgx.Batch, p span, into *[]place) {
+func (s *selection) queuePlaces(q *pgx.Batch, p span, view *folded.View[job.Job], into *[]place) {
 	b := binder{slices.Clone(s.args)}
 	order := ` order by submitted desc`
 	if p.ascending {
 		order = ` order by submitted`
 	}
-	sql := `select submitted, id, case when row_number() over (` + order + `) between ` + b.bind(p.offset+1) + `::bigint and ` + b.bind(p.offset+leastRead) +
-		`::bigint then job end from (select submitted, id, job from ` + Name + s.where + order + ` limit ` + b.bind(p.offset+p.limit) + `) listed` + order
+	sql := `select submitted, id, case when row_number() over (` + order + `) between ` + b.bind(p.offset+1) + `::bigint and ` +
+		b.bind(p.offset+leastRead) +
+		`::bigint then job end from (select submitted, id, job from ` + Name + s.where + order + ` limit ` + b.bind(p.offset+p.limit) +
+		`) listed` + order
 	q.Queue(sql, b.args...).Query(func(found pgx.Rows) (err error) {
-		*into, err = pgx.CollectRows(found, scanPlace)
+		*into, err = pgx.CollectRows(found, func(found pgx.CollectableRow) (place, error) { return scanPlace(view, found) })
 		return err
 	})
 }
 
 // scanPlace reads a row of (submitted, id, job), of which job may be null.
-func scanPlace(found pgx.CollectableRow) (p place, err error) {
+func scanPlace(view *folded.View[job.Job], found pgx.CollectableRow) (p place, err error) {
 	var state []byte
 	if err = found.Scan(&p.submitted, &p.id, &state); err != nil || state == nil {
 		return p, err
 	}
-	p.stored = &sizedRow{row: row{submitted: p.submitted}, bytes: len(state)}
-	return p, json.Unmarshal(state, &p.stored.job)
+	stored, err := view.Decode(p.submitted, state)
+	p.stored = &stored
+	return p, err
 }
 
 // load reads the states of jobs in the order of their places. If they exceed the size of a page, it stops and whole
@@ -114,10 +116,10 @@ func (r *Reader) load(ctx context.Context, account string, places []place) (rows
 			if !found {
 				continue
 			}
-			if size += current.bytes; size > pageBytes && len(rows) > 0 {
+			if size += current.Size; size > pageBytes && len(rows) > 0 {
 				return rows, false, nil
 			}
-			rows = append(rows, current.row)
+			rows = append(rows, current)
 		}
 		places, read = places[len(part):], read+len(part)
 	}
@@ -132,71 +134,48 @@ func portion(size, rows int) int {
 	return min(max(readBytes/max(size/rows, 1), leastRead), maxRead)
 }
 
-// sizedRow is a row with the size of its stored state.
-type sizedRow struct {
-	row
-	bytes int
-}
-
-func (r *Reader) states(ctx context.Context, account string, places []place) (map[string]sizedRow, error) {
-	states := make(map[string]sizedRow, len(places))
+func (r *Reader) states(ctx context.Context, account string, places []place) (map[string]row, error) {
+	states := make(map[string]row, len(places))
 	ids := make([]string, 0, len(places))
 	for _, p := range places {
 		switch {
 		case p.fresh != nil:
-			states[p.id] = sizedRow{row: *p.fresh}
+			states[p.id] = *p.fresh
 		case p.stored != nil:
 			states[p.id] = *p.stored
 		case len(p.newer) > 0 && p.newer[0].Version == 1: // every event of the job is known
-			states[p.id] = sizedRow{}
+			states[p.id] = row{}
 		default:
 			ids = append(ids, p.id)
 		}
 	}
 	if len(ids) > 0 {
-		found, err := r.sized(ctx, `select submitted, job from `+Name+` where id = any($2) and account = $1`, account, ids)
+		found, err := r.query(ctx, `select submitted, job from `+Name+` where id = any($2) and account = $1`, account, ids)
 		if err != nil {
 			return nil, err
 		}
 		for _, f := range found {
-			states[string(f.job.ID)] = f
+			states[f.ID] = f
 		}
 	}
 	return states, r.foldPlaces(ctx, places, states)
 }
 
 // foldPlaces folds the newer events of places into states. Jobs that are retired are removed.
-func (r *Reader) foldPlaces(ctx context.Context, places []place, states map[string]sizedRow) (err error) {
+func (r *Reader) foldPlaces(ctx context.Context, places []place, states map[string]row) error {
 	for _, p := range places {
 		if len(p.newer) == 0 || p.fresh != nil {
 			continue
 		}
-		state := states[p.id]
-		if state.row, err = r.foldNewer(ctx, job.ID(p.id), state.row, p.newer); err != nil {
-			return fmt.Errorf("fold job %s: %w", p.id, err)
+		state, err := r.view.FoldNewer(ctx, r.pool, p.id, states[p.id], p.newer)
+		if err != nil {
+			return err
 		}
-		if states[p.id] = state; state.retired {
+		if states[p.id] = state; state.Gone {
 			delete(states, p.id)
 		}
 	}
 	return nil
-}
-
-// sized is query with the sizes of the states.
-func (r *Reader) sized(ctx context.Context, sql string, args ...any) ([]sizedRow, error) {
-	found, err := r.pool.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, postgres.Classify(err, "read jobs")
-	}
-	rows, err := pgx.CollectRows(found, func(found pgx.CollectableRow) (f sizedRow, err error) {
-		var state []byte
-		if err := found.Scan(&f.submitted, &state); err != nil {
-			return f, err
-		}
-		f.bytes = len(state)
-		return f, json.Unmarshal(state, &f.job)
-	})
-	return rows, postgres.Classify(err, "read jobs")
 }
 
 // scan reads the newest rows in portions and returns the places of those that o selects.
@@ -210,14 +189,14 @@ func (r *Reader) scan(ctx context.Context, o Order, from *selection) ([]place, e
 		if last > 0 {
 			cond += ` and submitted < ` + next.bind(last)
 		}
-		found, err := r.sized(ctx, fmt.Sprintf(`select submitted, job from `+Name+cond+` order by submitted desc limit %d`, part), next.args...)
+		found, err := r.query(ctx, fmt.Sprintf(`select submitted, job from `+Name+cond+` order by submitted desc limit %d`, part), next.args...)
 		if err != nil {
 			return nil, err
 		}
 		for _, f := range found {
-			size, last = size+f.bytes, f.submitted
-			if o.matches(f.job) {
-				kept = append(kept, place{submitted: f.submitted, id: string(f.job.ID), took: duration(f.job)})
+			size, last = size+f.Size, f.First
+			if o.matches(f.State) {
+				kept = append(kept, place{submitted: f.First, id: f.ID, took: duration(f.State)})
 			}
 		}
 		if read += len(found); len(found) < part {

@@ -31,7 +31,8 @@ func seedFinished(t testing.TB, l *log, n int) {
 		`insert into streams select 'job-' || id, 'acme', 6, true from seed where $1 > 0`,
 		`insert into events (stream, version, id, type, account, data, meta, recorded_at)
 			select 'job-' || s.id, v, gen_random_uuid(), e.type, 'acme', e.data, e.meta, now()
-			from seed s cross join generate_series(1, case when $1 > 50000 then 6 else 1 end) v cross join (select * from events where version = 1 limit 1) e where $1 > 0`,
+			from seed s cross join generate_series(1, case when $1 > 50000 then 6 else 1 end) v cross join (select * from events where version = 1
+				limit 1) e where $1 > 0`,
 		`insert into jobs_v1 select s.id::text, 'acme', (array['succeeded', 'failed', 'canceled'])[1 + s.i % 3], s.i, e.position, 6, now(),
 			jsonb_build_object('team', 'green', 'n', s.i::text),
 			replace(replace(j.job::text, j.id, s.id::text), '"queued"', '"succeeded"')::json
@@ -95,7 +96,8 @@ func reads(l *log) map[string]func(context.Context) error {
 			return err
 		},
 		"unhidden": func(ctx context.Context) error {
-			_, _, err := jobs.History{Marks: hidden.NewReader(l.pool, l.types), Jobs: l.reader}.ListAt(ctx, "acme", jobs.Order{Limit: 10, States: []job.State{job.Running}})
+			_, _, err := jobs.History{Marks: hidden.NewReader(l.pool, l.types), Jobs: l.reader}.ListAt(ctx, "acme",
+				jobs.Order{Limit: 10, States: []job.State{job.Running}})
 			return err
 		},
 		"list":     list(jobs.Query{}),
@@ -111,6 +113,16 @@ func TestReadsUseTheirIndexes(t *testing.T) {
 	t.Parallel()
 	tracer := &storetest.Statements{}
 	l := newSeeded(t, 20_000, tracer)
+	tell(t, l.store, submitted(3, nil)) // which the view has not folded
+	_, err := l.pool.Exec(t.Context(), `insert into job_queue (job_id, account, number)
+		select gen_random_uuid(), 'other-' || n, 1 from generate_series(1, 5000) n
+		union all values ($1::uuid, 'acme', 1), ($2::uuid, 'acme', 1)`, id(1), id(3))
+	require.NoError(t, err)
+	_, err = l.pool.Exec(t.Context(), `insert into job_slots (job_id, account, run)
+		select gen_random_uuid(), 'other-' || n, 1 from generate_series(1, 5000) n union all values ($1::uuid, 'acme', 1)`, id(2))
+	require.NoError(t, err)
+	_, err = l.pool.Exec(t.Context(), `analyze job_queue, job_slots`)
+	require.NoError(t, err)
 	for name, read := range reads(l) {
 		tracer.Take()
 		require.NoError(t, read(t.Context()))

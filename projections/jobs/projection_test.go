@@ -48,7 +48,10 @@ func history() []projectiontest.Given {
 		given(1, "acme", job.TypeNodeStarted, job.NodeStartedV1{Run: 1, Node: "5", Class: "ImageBlur"}),
 		{Stream: "note-1", Account: "acme", Type: eventlogtest.TypeNoted, Data: eventlogtest.NotedV1{Text: "not a job"}},
 		given(1, "acme", job.TypeNodeExecuted, job.NodeExecutedV1{Run: 1, Node: "5", Class: "ImageBlur", Millis: 12}),
-		given(3, "acme", job.TypeSubmitted, job.SubmittedV1{Number: 3, Surface: job.SurfaceCloud, Targets: []string{"9"}, NodesTotal: 1, WorkflowID: "sunset"}),
+		given(3, "acme", job.TypeSubmitted, job.SubmittedV1{
+			Number: 3, Surface: job.SurfaceCloud, Targets: []string{"9"}, NodesTotal: 1,
+			WorkflowID: "sunset",
+		}),
 		given(1, "acme", job.TypeNodeExecuted, job.NodeExecutedV1{Run: 1, Node: "9", Class: "SaveImage", UI: ui}),
 		given(3, "acme", job.TypeCanceled, job.CanceledV1{}),
 		given(1, "acme", job.TypeSucceeded, job.SucceededV1{Run: 1}),

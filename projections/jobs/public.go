@@ -10,14 +10,13 @@ import (
 )
 
 // ByPublicID returns the job of the account with a public id. Its errors are those of Job and do not reveal whether
-// another account has a job with that id. Plan: a look-up in the primary key of job_public_ids, then that of Job.
+// another account has a job with that id.
 func (r *Reader) ByPublicID(ctx context.Context, account string, id job.PublicID) (job.Job, error) {
-	j, err := r.read(ctx, selectJob+`(select coalesce(
-		(select job_id::text from job_public_ids where account = $1 and public_id = $2::uuid), $2::uuid::text))`, account, string(id))
-	if err == nil && j.PublicID() != id { // its client chose another public id
+	found, ok, err := r.view.ReadPublic(ctx, r.pool, account, string(id))
+	if err == nil && (!ok || found.State.PublicID() != id) { // its client chose another public id
 		return job.Job{}, notFound()
 	}
-	return j, err
+	return found.State, err
 }
 
 // IDs returns the ids of the account's jobs with some public ids, in their order. An unknown public id is left out or

@@ -53,11 +53,11 @@ func (r *Reader) Line(ctx context.Context, account string, q Line) (LinePage, er
 	switch {
 	case !whole:
 		last := rows[len(rows)-1]
-		page.Next = &Place{last.job.Number, last.submitted}
+		page.Next = &Place{last.State.Number, last.First}
 	case len(line) > limit:
 		page.Next = &Place{line[limit-1].number, line[limit-1].submitted}
 	}
-	rows = slices.DeleteFunc(rows, func(r row) bool { return !q.has(r.job.State) }) // drop jobs that moved meanwhile
+	rows = slices.DeleteFunc(rows, func(r row) bool { return !q.has(r.State.State) }) // drop jobs that moved meanwhile
 	page.Jobs = jobsOf(rows)
 	return page, nil
 }
@@ -74,8 +74,8 @@ func (r *Reader) line(ctx context.Context, account string, q Line, limit int) (l
 	if err != nil {
 		return nil, err
 	}
-	sql, args := q.sql(account, u.ids, limit)
-	fresh, err := r.freshAnd(ctx, account, u, func(b *pgx.Batch) {
+	sql, args := q.sql(account, u.IDs, limit)
+	fresh, err := r.view.Fresh(ctx, r.pool, account, u, func(b *pgx.Batch) {
 		b.Queue(sql, args...).Query(func(found pgx.Rows) (err error) {
 			line, err = pgx.CollectRows(found, scanNumbered)
 			return err
@@ -84,9 +84,9 @@ func (r *Reader) line(ctx context.Context, account string, q Line, limit int) (l
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range fresh.rows {
+	for _, f := range fresh.Rows {
 		if q.matches(f) {
-			line = append(line, numbered{placeOf(f), f.job.Number})
+			line = append(line, numbered{placeOf(f), f.State.Number})
 		}
 	}
 	slices.SortFunc(line, func(a, b numbered) int {
@@ -122,8 +122,8 @@ func (q Line) has(s job.State) bool { return !s.Final() && q.Waiting == (s == jo
 
 // matches reports whether q selects a job that the view does not have yet.
 func (q Line) matches(r row) bool {
-	if !q.has(r.job.State) {
+	if !q.has(r.State.State) {
 		return false
 	}
-	return q.After == nil || byRunOrder(r, row{job: job.Job{Number: q.After.Number}, submitted: q.After.Submitted}) > 0
+	return q.After == nil || byRunOrder(r, row{State: job.Job{Number: q.After.Number}, First: q.After.Submitted}) > 0
 }

@@ -1,9 +1,9 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
-	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
@@ -14,97 +14,104 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
+	"github.com/millrace-dev/millrace/projections/folded"
 )
 
-// Reader reads jobs of one account at a time. Its answers include every event that was committed before the call.
+// Reader reads jobs of one account at a time. A job, and which jobs are unfinished, include every event that was committed before
+// the call. So do lists, unless the view is more than maxBehind events behind: they then show the view as it is.
 type Reader struct {
-	pool     *pgxpool.Pool
-	registry *eventlog.Registry
-	recent   Recent
-	counts   counts
+	pool   *pgxpool.Pool
+	view   *folded.View[job.Job]
+	recent folded.Recent
+	counts counts
 }
 
 // NewReader returns a reader of the view in pool's database. recent may be nil: every event that the view has not folded is
 // then read from the database.
-func NewReader(pool *pgxpool.Pool, registry *eventlog.Registry, recent Recent) *Reader {
-	return &Reader{pool: pool, registry: registry, recent: recent, counts: newCounts()}
+func NewReader(pool *pgxpool.Pool, registry *eventlog.Registry, recent folded.Recent) *Reader {
+	return &Reader{pool: pool, view: newView(registry), recent: recent, counts: newCounts()}
 }
 
-// Job returns a job of the account. An unknown job and a job of another account are NotFound, job_not_found. One
-// query reads the row and the stream's version; only a row that lags behind needs a second query.
+// Job returns a job of the account. An unknown job and a job of another account are NotFound, job_not_found.
 func (r *Reader) Job(ctx context.Context, account string, id job.ID) (job.Job, error) {
-	return r.read(ctx, selectJob+`$2::text`, account, string(id))
-}
-
-// selectJob reads the row of a job of account $1, and the version of its stream. The condition on the id follows.
-const selectJob = `select i.id, s.version, coalesce(v.submitted, 0), v.job
-	from streams s join lateral (select substr(s.id, 5) as id) i on true left join ` + Name + ` v on v.id = i.id
-	where s.account = $1 and s.id = 'job-' || `
-
-// read returns the job of a query that begins with selectJob.
-func (r *Reader) read(ctx context.Context, query string, args ...any) (job.Job, error) {
-	var id job.ID
-	var version, submitted int64
-	var state []byte
-	err := r.pool.QueryRow(ctx, query, args...).Scan(&id, &version, &submitted, &state)
-	if err == pgx.ErrNoRows { //nolint:errorlint // Scan returns it unwrapped
-		return job.Job{}, notFound()
+	found, ok, err := r.view.Read(ctx, r.pool, account, string(id))
+	if err == nil && !ok {
+		err = notFound()
 	}
-	if err != nil {
-		return job.Job{}, postgres.Classify(err, "read a job")
-	}
-	current := row{submitted: submitted}
-	if state != nil {
-		if err := json.Unmarshal(state, &current.job); err != nil {
-			return job.Job{}, fmt.Errorf("decode the row of job %s: %w", id, err)
-		}
-	}
-	current, err = r.catchUp(ctx, id, current, version)
-	if err == nil && current.retired {
-		return job.Job{}, notFound()
-	}
-	return current.job, err
+	return found.State, err
 }
 
 func notFound() error { return fault.New(fault.NotFound, fault.CodeJobNotFound, "no such job") }
 
-// catchUp folds the events of a stream that a row has not folded, at least up to version.
-func (r *Reader) catchUp(ctx context.Context, id job.ID, current row, version int64) (row, error) {
-	for rec, err := range eventlog.ReadThrough(ctx, eventstore.StreamsOf(r.pool), id.Stream(), current.job.Version, version) {
-		if err != nil {
-			return row{}, err
-		}
-		if current, _, err = fold(r.registry, current, rec); err != nil {
-			return row{}, err
-		}
-	}
-	return current, nil
+// unfolded reads the account's events after the view's checkpoint.
+func (r *Reader) unfolded(ctx context.Context, account string) (folded.Unfolded, error) {
+	return r.view.Unfolded(ctx, r.pool, account, r.recent, nil)
 }
 
-// Active returns the account's unfinished jobs in run order: by number, then age.
-func (r *Reader) Active(ctx context.Context, account string) ([]job.Job, error) {
+// fresh folds the account's events that the view may not have folded on top of its rows.
+func (r *Reader) fresh(ctx context.Context, account string) (folded.Fresh[job.Job], error) {
 	u, err := r.unfolded(ctx, account)
 	if err != nil {
-		return nil, err
+		return folded.Fresh[job.Job]{}, err
 	}
-	var rows []row
-	fresh, err := r.freshAnd(ctx, account, u, func(q *pgx.Batch) {
-		q.Queue(`select submitted, job from `+Name+`
-			where account = $1 and `+isActive+` and id not in (select unnest($2::text[]))`, account, u.ids).Query(func(found pgx.Rows) (err error) {
-			rows, err = pgx.CollectRows(found, scanRow)
-			return err
-		})
+	return r.view.Fresh(ctx, r.pool, account, u, nil)
+}
+
+// Active returns the account's unfinished jobs in run order: by number, then age. Which jobs are unfinished comes from the rows
+// of the admission, so that the answer is never behind the log, however far behind the view is.
+func (r *Reader) Active(ctx context.Context, account string) ([]job.Job, error) {
+	found, err := r.pool.Query(ctx, selectActive, account)
+	if err != nil {
+		return nil, postgres.Classify(err, "read the unfinished jobs")
+	}
+	rows, behind := map[string]row{}, []string{}
+	var id string
+	var version, submitted int64
+	var state []byte
+	_, err = pgx.ForEachRow(found, []any{&id, &version, &submitted, &state}, func() (err error) {
+		if rows[id], err = r.view.Decode(submitted, state); rows[id].Version < version {
+			behind = append(behind, id)
+		}
+		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, postgres.Classify(err, "read the unfinished jobs")
 	}
-	for _, f := range fresh.rows {
-		if !f.job.State.Final() {
-			rows = append(rows, f)
+	for part := range slices.Chunk(behind, maxRead) {
+		if err := r.catchUpAll(ctx, rows, part); err != nil {
+			return nil, err
 		}
 	}
-	slices.SortFunc(rows, byRunOrder)
-	return jobsOf(rows), nil
+	active := slices.DeleteFunc(slices.Collect(maps.Values(rows)), func(f row) bool { return f.Gone || f.State.State.Final() })
+	slices.SortFunc(active, byRunOrder)
+	return jobsOf(active), nil
+}
+
+// selectActive reads the jobs of account $1 that wait or have a slot: their ids, the versions of their streams, and their rows.
+// The subqueries are lateral so that each job is looked up in the indexes, whatever the planner expects of the account.
+const selectActive = `select a.id, s.version, coalesce(v.submitted, 0), v.job
+	from (select job_id::text as id from job_queue where account = $1 union all
+		select job_id::text from job_slots where account = $1) a
+	cross join lateral (select version from streams where id = 'job-' || a.id offset 0) s
+	left join lateral (select submitted, job from ` + Name + ` where id = a.id offset 0) v on true`
+
+// catchUpAll folds the events that the rows of some jobs have not folded.
+func (r *Reader) catchUpAll(ctx context.Context, rows map[string]row, ids []string) error {
+	versions := make([]int64, len(ids))
+	for i, id := range ids {
+		versions[i] = rows[id].Version
+	}
+	events, err := postgres.Collect(ctx, r.pool, "read what the view has not folded", eventstore.ScanRecorded,
+		`select e.* from unnest($1::text[], $2::bigint[]) as l (id, version) cross join lateral
+			(`+eventstore.SelectEvents+` where stream = 'job-' || l.id and events.version > l.version offset 0) e order by position`, ids, versions)
+	for _, rec := range events {
+		if err != nil {
+			break
+		}
+		id, _ := job.IDOfStream(rec.Stream)
+		rows[string(id)], err = r.view.Apply(rows[string(id)], rec)
+	}
+	return err
 }
 
 // isActive is the condition of the partial index jobs_v1_active, word for word.
@@ -112,27 +119,18 @@ const isActive = `state in ('queued', 'running', 'canceling')`
 
 // query reads rows of (submitted, job).
 func (r *Reader) query(ctx context.Context, sql string, args ...any) ([]row, error) {
-	found, err := r.pool.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, postgres.Classify(err, "read jobs")
-	}
-	rows, err := pgx.CollectRows(found, scanRow)
-	return rows, postgres.Classify(err, "read jobs")
+	return r.view.Rows(ctx, r.pool, sql, args...)
 }
 
-func scanRow(found pgx.CollectableRow) (row, error) {
-	var r row
-	var state []byte
-	if err := found.Scan(&r.submitted, &state); err != nil {
-		return r, err
-	}
-	return r, json.Unmarshal(state, &r.job)
+// byRunOrder compares by number, then age.
+func byRunOrder(a, b row) int {
+	return cmp.Or(cmp.Compare(a.State.Number, b.State.Number), cmp.Compare(a.First, b.First))
 }
 
 func jobsOf(rows []row) []job.Job {
 	out := make([]job.Job, len(rows))
 	for i, r := range rows {
-		out[i] = r.job
+		out[i] = r.State
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package jobs_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"testing"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 	"github.com/millrace-dev/millrace/projections"
 )
 
@@ -49,9 +52,11 @@ func BenchmarkRebuild(b *testing.B) {
 		for i := range appends {
 			appends[i] = eventlog.Append{Stream: job.NewID().Stream(), Account: fmt.Sprintf("acme-%d", i), Events: life()}
 		}
-		recorded, err := l.store.AppendAll(b.Context(), l.pool, appends)
+		written, err := l.store.Write(b.Context(), eventstore.Decision{
+			Decide: func(_ context.Context, _ postgres.Tx, c *eventstore.Changes) error { return c.Append(appends...) },
+		})
 		require.NoError(b, err)
-		last = recorded[len(recorded)-1].Position
+		last = written.Events[len(written.Events)-1].Position
 	}
 	l.foldTo(b, last)
 	for b.Loop() {

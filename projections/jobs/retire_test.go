@@ -187,7 +187,7 @@ func TestEventsOfRetiredJobsAreErasedIfConfigured(t *testing.T) {
 	left, err := jobstore.Events(t.Context(), r.pool, r.blobs, id)
 	require.NoError(t, err)
 	require.Len(t, left, 1)
-	require.JSONEq(t, `{"facts":3}`, string(left[0].Data))
+	require.JSONEq(t, `{"events":3}`, string(left[0].Data))
 	needed, err := assetstore.New(r.pool, r.store).Referenced(t.Context(), []blob.Ref{document})
 	require.NoError(t, err)
 	require.Empty(t, needed)
@@ -236,7 +236,8 @@ func TestOutputsWithoutADeadlineEndWithTheirJob(t *testing.T) {
 	id := r.submit(t, job.Document{Inline: "{}"}, 1)
 	output := asset.OutputID(string(id), 1, "9", 0)
 	hash := blob.Sum([]byte("x"))
-	_, err := r.pool.Exec(t.Context(), `insert into files (asset_id, account, hash, size, content_type, folder, subfolder, filename, named, job_id, run, node, idx)
+	_, err := r.pool.Exec(t.Context(), `insert into files (asset_id, account, hash, size, content_type, folder, subfolder, filename, named,
+		job_id, run, node, idx)
 		values ($1, 'acme', $2, 1, 'image/png', 'output', '', 'a.png', true, $3, 1, '9', 0)`, string(output), hash[:], id)
 	require.NoError(t, err)
 	r.end(t, id)
@@ -255,7 +256,7 @@ func TestEventsLeaveTheLogOnlyByRetention(t *testing.T) {
 	_, err := r.pool.Exec(t.Context(), `delete from events where stream = $1`, id.Stream())
 	require.ErrorContains(t, err, "append-only")
 	var gone int
-	require.NoError(t, r.pool.QueryRow(t.Context(), `select prune_facts($1, 3)`, id.Stream()).Scan(&gone))
+	require.NoError(t, r.pool.QueryRow(t.Context(), `select prune_events($1, 3)`, id.Stream()).Scan(&gone))
 	require.Zero(t, gone, "of a job that was not retired")
 }
 

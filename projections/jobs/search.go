@@ -39,7 +39,8 @@ const readable = `replace(e.data::text, '\u0000', '\ufffd')::json`
 
 // newestSQL reads the newest jobs of one account.
 const newestSQL = `(select submitted, job from ` + Name + ` j where account = chosen.id%s and submitted >= $2 and created_at >= $4
-	and ($5 = '' or exists (select from events e where e.stream = 'job-' || j.id and (` + readable + ` ->> 'class' = $5 or ` + readable + ` -> 'failure' ->> 'class' = $5)))
+	and ($5 = '' or exists (select from events e where e.stream = 'job-' || j.id and (` + readable + ` ->> 'class' = $5 or ` + readable +
+	` -> 'failure' ->> 'class' = $5)))
 	order by submitted desc limit $3)`
 
 // Find returns the jobs that q selects, newest first, from the view.

@@ -67,7 +67,7 @@ func Live(tb testing.TB, types *eventlog.Registry, view projections.Projection, 
 	tb.Helper()
 	dsn, quiet := NewDatabase(tb), slog.New(slog.DiscardHandler)
 	pool, wake := OpenPool(tb, dsn), eventstore.NewWake(dsn, quiet)
-	tail := eventstore.NewTailer(pool, dsn, wake, eventstore.TailerOptions{})
+	tail := OpenTail(tb, pool, dsn, wake, eventstore.TailerOptions{})
 	checkpoints := eventstore.NewCheckpoints(pool, dsn, quiet)
 	runner, err := projections.NewRunner(pool, tail, checkpoints, projections.Options{}, view)
 	require.NoError(tb, err)
@@ -76,6 +76,14 @@ func Live(tb testing.TB, types *eventlog.Registry, view projections.Projection, 
 	WaitFor(tb, pool, view, Position(got))
 	RebuildsSame(tb, pool, view)
 	return pool
+}
+
+// OpenTail opens a tailer at the end of the log of dsn.
+func OpenTail(tb testing.TB, pool *pgxpool.Pool, dsn string, wake *eventstore.Wake, opts eventstore.TailerOptions) *eventstore.Tailer {
+	tb.Helper()
+	tail, err := eventstore.OpenTailer(tb.Context(), pool, dsn, wake, opts)
+	require.NoError(tb, err)
+	return tail
 }
 
 // Background runs tasks until the test ends or stop is called, which waits for them.

@@ -45,7 +45,10 @@ func history() []projectiontest.Given {
 		of(1, "acme", job.TypeSucceeded, job.SucceededV1{Run: 1}),
 		of(2, "acme", job.TypeFailed, job.FailedV1{Failure: job.Failure{Code: "x", Message: "tensor 3 of 'a.png' has 12 rows"}}),
 		of(3, "beta", job.TypeCanceled, job.CanceledV1{}),
-		{Stream: "call-00000000-0000-4000-8000-000000000001", Account: "acme", Type: call.TypeSucceeded, Data: call.SucceededV1{Model: "sim/echo", Charged: 1500}},
+		{
+			Stream: "call-00000000-0000-4000-8000-000000000001", Account: "acme", Type: call.TypeSucceeded,
+			Data: call.SucceededV1{Model: "sim/echo", Charged: 1500},
+		},
 	}
 }
 
@@ -72,7 +75,8 @@ func TestARangeSaysWhatHappened(t *testing.T) {
 	acme, err := stats.NewReader(pool).Between(t.Context(), "acme", end.Add(-15*time.Minute), end)
 	require.NoError(t, err)
 	require.Equal(t, stats.Minute, acme.Grain)
-	require.Equal(t, []stats.Total{{Key: "tensor N of … has N rows", N: 1}}, acme.Totals(stats.Failure), "what differs from job to job is left out")
+	require.Equal(t, []stats.Total{{Key: "tensor N of … has N rows", N: 1}}, acme.Totals(stats.Failure),
+		"what differs from job to job is left out")
 	require.Equal(t, stats.Total{Key: "sim/echo", N: 1, Total: 1500}, acme.Sum(stats.Calls, "sim/echo"))
 	require.Equal(t, stats.Total{Key: stats.Cached, N: 2}, acme.Sum(stats.Nodes, stats.Cached))
 	require.Equal(t, stats.Total{Key: stats.Executed, N: 1, Total: 40}, acme.Sum(stats.Nodes, stats.Executed))
@@ -98,7 +102,8 @@ func TestOldBucketsAreRemoved(t *testing.T) {
 	events[len(events)-1].RecordedAt = events[0].RecordedAt.Add(72 * time.Hour)
 	projectiontest.Apply(t, pool, view, events...)
 	var minutes, hours int
-	require.NoError(t, pool.QueryRow(t.Context(), `select count(*) filter (where grain = 0 and bucket < $1), count(*) filter (where grain = 1 and bucket < $1) from stats_v1`,
+	require.NoError(t, pool.QueryRow(t.Context(), `select count(*) filter (where grain = 0 and bucket < $1), count(*) filter (where grain = 1
+		and bucket < $1) from stats_v1`,
 		events[0].RecordedAt.Add(time.Hour)).Scan(&minutes, &hours))
 	require.Zero(t, minutes)
 	require.NotZero(t, hours)
@@ -124,7 +129,8 @@ func BenchmarkApply(b *testing.B) {
 	b.ResetTimer()
 	for len(events) > 0 {
 		n := min(500, len(events))
-		require.NoError(b, pgx.BeginFunc(context.Background(), pool, func(tx pgx.Tx) error { return view.Apply(context.Background(), tx, events[:n]) }))
+		require.NoError(b, pgx.BeginFunc(context.Background(), pool,
+			func(tx pgx.Tx) error { return view.Apply(context.Background(), tx, events[:n]) }))
 		events = events[n:]
 	}
 }

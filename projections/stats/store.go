@@ -74,7 +74,8 @@ func (c *counter) store(ctx context.Context, tx pgx.Tx, position int64, before t
 		}
 	}
 	if len(ids) > 0 {
-		batch.Queue(`insert into `+open+` (job, submitted_at) select * from unnest($1::text[], $2::timestamptz[]) on conflict do nothing`, ids, times)
+		batch.Queue(`insert into `+open+` (job, submitted_at) select * from unnest($1::text[], $2::timestamptz[]) on conflict do nothing`, ids,
+			times)
 	}
 	if len(c.ended) > 0 {
 		batch.Queue(`delete from `+open+` where job = any($1)`, c.ended)

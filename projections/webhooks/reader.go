@@ -40,7 +40,9 @@ func (r *Reader) Books(ctx context.Context, accounts []string) (map[string]webho
 
 // readEndpoints reads the view's rows and the versions of their streams with one query; only a row that lags behind needs
 // a second query.
-func readEndpoints(ctx context.Context, db postgres.Queryer, registry *eventlog.Registry, accounts []string) (map[string]webhook.Book, error) {
+func readEndpoints(ctx context.Context, db postgres.Queryer, registry *eventlog.Registry,
+	accounts []string,
+) (map[string]webhook.Book, error) {
 	streams := make([]string, len(accounts))
 	for i, account := range accounts {
 		streams[i] = webhook.Stream(account)
@@ -74,7 +76,9 @@ func readEndpoints(ctx context.Context, db postgres.Queryer, registry *eventlog.
 }
 
 // catchUp folds the events that the view has not folded.
-func catchUp(ctx context.Context, db postgres.Queryer, registry *eventlog.Registry, account string, book webhook.Book, head int64) (webhook.Book, error) {
+func catchUp(ctx context.Context, db postgres.Queryer, registry *eventlog.Registry, account string, book webhook.Book,
+	head int64,
+) (webhook.Book, error) {
 	unseen := eventlog.ReadThrough(ctx, eventstore.StreamsOf(db), webhook.Stream(account), book.Version, head)
 	return eventlog.Fold(registry, unseen, book, webhook.Book.Fold)
 }

@@ -49,7 +49,10 @@ func history() []projectiontest.Given {
 		registered("acme", first, "job.*"),
 		registered("other", third, "call.*"),
 		registered("acme", second, "job.failed"),
-		given("acme", webhook.TypeChanged, webhook.ChangedV1{Webhook: first, Host: &host, Events: []string{"call.*", "job.*"}, Description: &text}),
+		given("acme", webhook.TypeChanged, webhook.ChangedV1{
+			Webhook: first, Host: &host, Events: []string{"call.*", "job.*"},
+			Description: &text,
+		}),
 		given("acme", webhook.TypeSecretRotated, webhook.SecretRotatedV1{Webhook: first, OldUntil: time.Date(2026, 1, 3, 0, 0, 0, 0, time.UTC)}),
 		given("acme", webhook.TypeDisabled, webhook.DisabledV1{Webhook: first, Cause: webhook.Failing}),
 		given("acme", webhook.TypeTested, webhook.TestedV1{Webhook: second, Delivery: uuid.UUID{1}}),
@@ -87,7 +90,8 @@ func TestReadsAreNeverBehindTheLog(t *testing.T) {
 		require.EqualValues(t, 8, book.Version)
 		require.Len(t, book.Endpoints, 1)
 		e := book.Endpoints[0]
-		require.Equal(t, []any{first, "other.example:8443", "ours", webhook.Failing, recorded[0].Position}, []any{e.ID, e.Host, e.Description, e.Disabled, e.Position})
+		require.Equal(t, []any{first, "other.example:8443", "ours", webhook.Failing, recorded[0].Position},
+			[]any{e.ID, e.Host, e.Description, e.Disabled, e.Position})
 	}
 	none, err := reader.Book(t.Context(), "nobody")
 	require.NoError(t, err)
@@ -141,7 +145,10 @@ func TestEachEndIsDeliveredOncePerEndpoint(t *testing.T) {
 		ofJob("acme", early, job.TypeSucceeded, job.SucceededV1{Run: 1}),
 		registered("acme", first, "job.*"), registered("acme", second, "job.failed"), registered("other", third, "job.*"),
 		ofJob("acme", late, job.TypeSubmitted, job.SubmittedV1{}),
-		ofJob("acme", late, job.TypeFailed, job.FailedV1{Run: 1, Failure: job.Failure{Code: "node_execution_error", Message: "a secret prompt", Node: "7"}}),
+		ofJob("acme", late, job.TypeFailed, job.FailedV1{
+			Run:     1,
+			Failure: job.Failure{Code: "node_execution_error", Message: "a secret prompt", Node: "7"},
+		}),
 		ofJob("other", theirs, job.TypeSubmitted, job.SubmittedV1{}),
 		ofJob("other", theirs, job.TypeExpired, job.ExpiredV1{}),
 	)

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/domain/call"
-	"github.com/millrace-dev/millrace/test/ports"
+	"github.com/millrace-dev/millrace/internal/localstack/stacktest/ports"
 )
 
 // through is ask with options.
@@ -59,7 +59,8 @@ func (r *routed) said(t *testing.T, res *call.Result) string {
 func TestAPolledAlternateIsTranslatedAndHosted(t *testing.T) {
 	t.Parallel()
 	r := newRouted(t)
-	res, err := r.through(t, "bfl/flux-2-pro", "k", `{"prompt":"a square","seed":3,"output_format":"webp"}`, call.Options{ModelProvider: "fal"})
+	res, err := r.through(t, "bfl/flux-2-pro", "k", `{"prompt":"a square","seed":3,"output_format":"webp"}`,
+		call.Options{ModelProvider: "fal"})
 	require.NoError(t, err)
 	require.Equal(t, call.Served{Dropped: []string{"output_format"}}, res.Served)
 	var document struct {
@@ -76,7 +77,8 @@ func TestAPolledAlternateIsTranslatedAndHosted(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "router.example", link.Host, "hosted as the model's own results are")
 
-	strict, err := r.through(t, "bfl/flux-2-pro", "", `{"prompt":"a square","image_size":"square"}`, call.Options{ModelProvider: "fal", Strict: true})
+	strict, err := r.through(t, "bfl/flux-2-pro", "", `{"prompt":"a square","image_size":"square"}`,
+		call.Options{ModelProvider: "fal", Strict: true})
 	require.NoError(t, err)
 	var verbatim struct{ Images []struct{ URL string } }
 	require.NoError(t, json.Unmarshal([]byte(read(t, strict)), &verbatim))
@@ -118,7 +120,8 @@ func TestFallbackOnlyForUnprocessedCalls(t *testing.T) {
 	}{
 		"busy": {true, 200}, "unpaid": {true, 200}, // refused before the provider did anything
 		"policy": {false, 400}, "invalid": {false, 400}, // the request is at fault at every server
-		"error": {false, 502}, "down": {false, 503}, "drop": {false, 502}, "broken": {false, 502}, "truncate": {false, 502}, // the generation may have run
+		// the generation may have run
+		"error": {false, 502}, "down": {false, 503}, "drop": {false, 502}, "broken": {false, 502}, "truncate": {false, 502},
 	} {
 		body := `{"prompt":"` + fault + ` [sim:` + fault + `@sim]","number":11}`
 		res, err := r.through(t, "sim/echo", fault, body, call.Options{Fallback: true})

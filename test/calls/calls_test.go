@@ -2,14 +2,12 @@ package calls_test
 
 import (
 	"context"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/domain/call"
-	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
 func TestACallIsAnsweredAndReplayed(t *testing.T) { // R-37, R-64
@@ -37,44 +35,6 @@ func answeredAndReplayed(t *testing.T, together bool) {
 		require.True(t, res.Replayed)
 		require.Equal(t, answerTo("one"+how[:1]), read(t, res))
 		require.Equal(t, 1, s.provider.count("one"+how[:1]))
-	}
-}
-
-// A call that ends before this process has found the end of the log is answered at once, and not only at its
-// deadline.
-func TestACallThatEndsBeforeTheLogIsFollowedIsAnswered(t *testing.T) {
-	t.Parallel()
-	s := newDeployment(t, openTiers)
-	s.workInProcess(t, false)
-	s.Watch = call.NewWatch(s.types)
-	inv := invocation("a", "", "fast x")
-	type outcome struct {
-		res *call.Result
-		err error
-	}
-	got := make(chan outcome, 1)
-	go func() {
-		res, err := s.Run(t.Context(), inv)
-		got <- outcome{res, err}
-	}()
-	s.until(t, "it is accepted", func() bool {
-		_, err := s.calls.Load(t.Context(), "a", call.ID(inv.RequestID))
-		return err == nil
-	})
-	s.awaitEnd(t, "a", call.ID(inv.RequestID))
-	require.Empty(t, got, "nobody has asked for it")
-	tail := eventstore.NewTailer(s.pool, s.place.DSN, s.wake, eventstore.TailerOptions{})
-	ctx, cancel := context.WithCancel(context.Background())
-	var group sync.WaitGroup
-	group.Go(func() { _ = tail.Run(ctx) })
-	group.Go(func() { _ = s.Watch.Follow(ctx, tail) })
-	t.Cleanup(func() { cancel(); group.Wait() })
-	select {
-	case o := <-got:
-		require.NoError(t, o.err)
-		require.Equal(t, answerTo("x"), read(t, o.res))
-	case <-time.After(patience / 2):
-		t.Fatal("it waits for its deadline")
 	}
 }
 
@@ -214,7 +174,8 @@ func TestAnswerWithLinksIsGivenAgainForSomeMinutes(t *testing.T) { // R-67, R-74
 		require.NoError(t, res.Delivered(t.Context()))
 	}
 	age := func(of string) {
-		_, err := s.pool.Exec(t.Context(), `update call_keys set delivered_at = delivered_at - $1::interval where account = 'a' and key = 'k'`, of)
+		_, err := s.pool.Exec(t.Context(), `update call_keys set delivered_at = delivered_at - $1::interval where account = 'a' and key = 'k'`,
+			of)
 		require.NoError(t, err)
 	}
 	age("4 minutes")

@@ -16,6 +16,7 @@ import (
 
 	"github.com/millrace-dev/millrace/api/router"
 	"github.com/millrace-dev/millrace/internal/domain/call"
+	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
 	"github.com/millrace-dev/millrace/internal/postgres"
@@ -38,7 +39,10 @@ type counter struct {
 
 func newProvider(t *testing.T) *counter {
 	t.Helper()
-	p := &counter{charged: map[string]int{}, polls: map[string]int{}, canceled: map[string]bool{}, begun: make(chan string, 1000), gates: map[string]chan struct{}{}}
+	p := &counter{
+		charged: map[string]int{}, polls: map[string]int{}, canceled: map[string]bool{}, begun: make(chan string, 1000),
+		gates: map[string]chan struct{}{},
+	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /run", p.run)
 	mux.HandleFunc("GET /run/{handle}", p.poll)
@@ -158,11 +162,12 @@ func newDeployment(t *testing.T, tiers call.Tiers) *deployment {
 	s.parts, err = s.place.open(t.Context())
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
-	tail := eventstore.NewTailer(s.pool, s.place.DSN, s.wake, eventstore.TailerOptions{})
+	tail, err := eventstore.OpenTailer(t.Context(), s.pool, s.place.DSN, s.wake, eventstore.TailerOptions{})
+	require.NoError(t, err)
 	s.watch = call.NewWatch(s.types)
 	var group sync.WaitGroup
 	for _, run := range []func(context.Context) error{
-		s.wake.Run, tail.Run, s.relay.Run, func(ctx context.Context) error { return s.watch.Follow(ctx, tail) },
+		s.wake.Run, tail.Run, s.relay.Run, func(ctx context.Context) error { return eventlog.Follow(ctx, tail, tail.Start(), s.watch.Observe) },
 	} {
 		group.Go(func() { _ = run(ctx) })
 	}
@@ -176,8 +181,6 @@ func newDeployment(t *testing.T, tiers call.Tiers) *deployment {
 		Store: s.calls, Models: anyModel{}, Tiers: tiers, Blobs: s.blobs, Notify: s.relay.Notify,
 		Watch: s.watch, Deadline: patience, Log: s.log,
 	})
-	_, err = tail.Settled(t.Context()) // the watch begins at the present end of the log
-	require.NoError(t, err)
 	return s
 }
 
@@ -205,7 +208,7 @@ func (s *deployment) workInProcess(t *testing.T, together bool) {
 }
 
 func (s *deployment) sweeper() *sweep.CallSweeper {
-	return &sweep.CallSweeper{Client: s.client, Calls: s.calls, Tiers: openTiers, Notify: s.relay.Notify, Log: s.log, Age: time.Millisecond}
+	return &sweep.CallSweeper{Client: s.client, Calls: s.calls, Tiers: openTiers, Log: s.log, Age: time.Millisecond}
 }
 
 func invocation(account, key, body string) call.Invocation {

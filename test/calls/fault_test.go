@@ -57,7 +57,7 @@ func TestFailuresAtEveryStepOfACall(t *testing.T) { // R-73
 	s := newDeployment(t, openTiers)
 	models := modelcall.New(modelcall.Deps{
 		Events: flakyEvents{s.events}, Types: s.types, Calls: flakyCalls{s.calls}, Blobs: s.blobs, Provider: wire{s.place.Provider},
-		Hosts: noHosts{}, Tiers: openTiers, Notify: s.relay.Notify, Worker: uuid.NewString(), Log: s.log,
+		Hosts: noHosts{}, Tiers: openTiers, Worker: uuid.NewString(), Log: s.log,
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	stopped := make(chan error, 1)

@@ -87,7 +87,8 @@ func (s *deployment) export(t *testing.T, id call.ID, file string) {
 		require.NoError(t, err)
 	}
 	var history historypb.History
-	it := s.client.GetWorkflowHistory(context.WithoutCancel(t.Context()), id.WorkflowID(1), "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	it := s.client.GetWorkflowHistory(context.WithoutCancel(t.Context()), id.WorkflowID(1), "", false,
+		enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for it.HasNext() {
 		event, err := it.Next()
 		require.NoError(t, err)

@@ -101,7 +101,8 @@ func TestAQueuedCallOfANodeIsFoundAgain(t *testing.T) {
 	require.Equal(t, call.ID(first.RequestID), res.Call)
 	require.Equal(t, 1, s.provider.count("n"))
 	var second string
-	require.NoError(t, s.pool.QueryRow(t.Context(), `select type from events where stream = $1 and version = 2`, res.Call.Stream()).Scan(&second))
+	require.NoError(t, s.pool.QueryRow(t.Context(), `select type from events where stream = $1 and version = 2`,
+		res.Call.Stream()).Scan(&second))
 	require.Equal(t, call.TypeAdmitted, second)
 }
 

@@ -139,7 +139,8 @@ func (o *outcome) check(t *testing.T, s *deployment) (answered, unknown int) {
 	require.NoError(t, err)
 	switch c.State {
 	case call.Succeeded:
-		require.Equal(t, strings.Repeat(answerTo(o.name)+"\n", len(o.answers)), strings.Join(o.answers, "\n")+strings.Repeat("\n", min(1, len(o.answers))))
+		require.Equal(t, strings.Repeat(answerTo(o.name)+"\n", len(o.answers)),
+			strings.Join(o.answers, "\n")+strings.Repeat("\n", min(1, len(o.answers))))
 		require.Empty(t, o.refusals, "an answered result was not given: %s", o.name)
 		return 1, 0
 	case call.Unknown:

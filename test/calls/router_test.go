@@ -22,11 +22,10 @@ import (
 	"github.com/millrace-dev/millrace/activities/modelcall"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/call"
-	"github.com/millrace-dev/millrace/internal/domain/outbox"
-	"github.com/millrace-dev/millrace/internal/model/catalog"
-	"github.com/millrace-dev/millrace/internal/model/provider"
-	"github.com/millrace-dev/millrace/internal/model/router"
 	"github.com/millrace-dev/millrace/internal/outbound"
+	"github.com/millrace-dev/millrace/internal/partner/catalog"
+	"github.com/millrace-dev/millrace/internal/partner/provider"
+	"github.com/millrace-dev/millrace/internal/partner/router"
 	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
 	"github.com/millrace-dev/millrace/internal/sim"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
@@ -87,11 +86,11 @@ func newRoutedAt(t *testing.T, elsewhere map[string]string) *routed {
 	internet := outbound.New(outbound.Options{})
 	t.Cleanup(internet.Close)
 	deps := modelcall.Deps{
-		Events: r.events, Types: r.types, Calls: r.calls, Blobs: r.blobs, Tiers: openTiers, Notify: r.relay.Notify, Worker: uuid.NewString(), Log: log,
+		Events: r.events, Types: r.types, Calls: r.calls, Blobs: r.blobs, Tiers: openTiers, Worker: uuid.NewString(), Log: log,
 		Provider: &router.Provider{Catalog: models, Client: provider.New(internet, lookup, log), Log: log},
 		Hosts: &router.Hosting{
 			Catalog: models, Fetch: internet, Lookup: lookup, Blobs: r.blobs, Assets: assetstore.New(r.pool, r.events), Signer: r.signer,
-			Notify: func([]outbox.Intent) {}, Log: log,
+			Log: log,
 		},
 	}
 	r.run(t, deps)
@@ -137,7 +136,7 @@ func TestAssetsOfAnAnswerAreHosted(t *testing.T) { // R-101 to R-105
 	require.Greater(t, left, 23*time.Hour)
 	_, err = blob.Verify(t.Context(), r.blobs, grant.Hash)
 	require.NoError(t, err)
-	entry, err := assetstore.NewFiles(r.pool, r.events).OfAnyone(t.Context(), asset.ID(grant.Asset))
+	entry, err := assetstore.New(r.pool, r.events).OfAnyone(t.Context(), asset.ID(grant.Asset))
 	require.NoError(t, err)
 	require.Equal(t, grant.Hash, entry.Hash)
 	again, err := r.ask(t, "bfl/flux-2-pro", "k", `{"prompt":"a red square"}`)
@@ -195,7 +194,10 @@ func TestSecretsOfProvidersAppearNowhere(t *testing.T) { // R-62
 	t.Parallel()
 	r := newRouted(t)
 	var got strings.Builder
-	for i, body := range []string{`{"prompt":"x"}`, `{"prompt":"x [sim:policy]"}`, `{"prompt":"x [sim:invalid]"}`, `{"prompt":"x [sim:error]"}`, `{"prompt":"x [sim:drop]"}`} {
+	for i, body := range []string{
+		`{"prompt":"x"}`, `{"prompt":"x [sim:policy]"}`, `{"prompt":"x [sim:invalid]"}`,
+		`{"prompt":"x [sim:error]"}`, `{"prompt":"x [sim:drop]"}`,
+	} {
 		res, err := r.ask(t, "bfl/flux-2-pro", string(rune('a'+i)), body)
 		if err != nil {
 			refusal := refused(t, err)

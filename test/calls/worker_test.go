@@ -88,7 +88,9 @@ func (p place) open(ctx context.Context) (*parts, error) {
 	s.wake = eventstore.NewWake(p.DSN, s.log)
 	s.events = eventstore.New(s.pool, s.types, s.wake)
 	s.calls = callstore.New(s.pool, s.events, accountstore.NewCredits(s.pool, s.events))
-	s.relay = outbox.NewRelay(outboxstore.New(s.pool), &starter.Starter{Client: s.client, Queue: "test", Eager: true, Ended: s.endedHere}, s.log, time.Second)
+	s.relay = outbox.NewRelay(outboxstore.New(s.pool), &starter.Starter{Client: s.client, Queue: "test", Eager: true, Ended: s.endedHere},
+		s.log, time.Second)
+	s.events.DeliverBy(s.relay.Notify)
 	return s, nil
 }
 
@@ -104,7 +106,7 @@ func (s *parts) endedHere(id call.ID) (modelcall.Step, bool) {
 func (p place) models(s *parts) *modelcall.Activities {
 	return modelcall.New(modelcall.Deps{
 		Events: s.events, Types: s.types, Calls: s.calls, Blobs: s.blobs, Provider: wire{p.Provider}, Hosts: noHosts{},
-		Tiers: openTiers, Notify: s.relay.Notify, Worker: uuid.NewString(), Log: s.log,
+		Tiers: openTiers, Worker: uuid.NewString(), Log: s.log,
 	})
 }
 

@@ -13,8 +13,8 @@ import (
 	"strings"
 
 	"github.com/millrace-dev/millrace/internal/localstack"
+	"github.com/millrace-dev/millrace/internal/localstack/stacktest/ports"
 	"github.com/millrace-dev/millrace/test/load"
-	"github.com/millrace-dev/millrace/test/ports"
 )
 
 // deployment is a running service and the parts that can be broken.
@@ -122,7 +122,10 @@ func startSeparate(ctx context.Context, r *run, dir string) (*deployment, error)
 	d.env = append(d.env, "DATABASE_URL="+stack.DatabaseURL, "TEMPORAL_ADDRESS="+stack.TemporalAddress,
 		"MILLRACE_DATA="+filepath.Join(dir, "service"), "MILLRACE_NO_WORKFLOW_CACHE=true")
 	role := func(name string, args ...string) *process {
-		return d.role(filepath.Join(dir, name+".log"), append([]string{"serve", "--roles", strings.TrimRight(name, "12"), "--internal-addr", "127.0.0.1:0"}, args...)...)
+		return d.role(filepath.Join(dir, name+".log"), append([]string{
+			"serve", "--roles", strings.TrimRight(name, "12"), "--internal-addr",
+			"127.0.0.1:0",
+		}, args...)...)
 	}
 	api, first, second, projector := role("api", "--addr", addr), role("worker1"), role("worker2"), role("projector")
 	d.parts = []part{

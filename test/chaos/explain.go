@@ -15,7 +15,12 @@ const slowRecovery = 10 * time.Second
 
 // explain logs the program's report about a job with a slow recovery, and the jobs that have the slots.
 func (d *deployment) explain(ctx context.Context, id string) {
-	for _, args := range [][]string{{"jobs", "list", "--status", "running"}, {"jobs", "list", "--status", "queued"}, {"jobs", "timeline", id}, {"jobs", "events", id}} {
+	for _, args := range [][]string{
+		{"jobs", "list", "--status", "running"},
+		{"jobs", "list", "--status", "queued"},
+		{"jobs", "timeline", id},
+		{"jobs", "events", id},
+	} {
 		out, err := d.command(ctx, args...)
 		d.run.log.Warn("slow recovery", "command", args, "says", "\n"+string(out), "error", err)
 	}

@@ -8,12 +8,12 @@
 // Temporal, PostgreSQL and all of them together. A ledger outside of the service notes what was accepted, and a
 // provider of its own counts what it was asked for; at the end the two are held against what the service says.
 //
-//	go run ./test/chaos -minutes 10 -seed 7
+//	make test/chaos MINUTES=10 ARGS="-seed 7"
 //
 // With -each it measures instead: it kills each part so many times while a single job runs, and reports how long it
 // took until a new job completed and until the interrupted one went on.
 //
-//	go run ./test/chaos -each 10
+//	make test/chaos ARGS="-each 10"
 //
 // The last line is "N passed, N failed": accepted things that came out right, faults that were recovered from, and
 // views that equal their rebuild, against those of which that is not true. The exit status is 1 if anything failed.
@@ -121,7 +121,9 @@ const pace = 50 * time.Millisecond
 const settleWithin = 5 * time.Minute
 
 // one breaks one deployment for a while, lets it recover, and adds the outcomes of all entries to the report.
-func (r *run) one(ctx context.Context, start func(context.Context, *run, string) (*deployment, error), dir string, lasts time.Duration, report *report) error {
+func (r *run) one(ctx context.Context, start func(context.Context, *run, string) (*deployment, error), dir string, lasts time.Duration,
+	report *report,
+) error {
 	if err := os.MkdirAll(dir, 0o711); err != nil { // the database's own user must be able to enter
 		return err
 	}

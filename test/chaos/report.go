@@ -117,7 +117,8 @@ func (r *report) writeFaults(w io.Writer) {
 			fmt.Fprintf(w, "%s\t%d\t%d\t-\t-\t-\n", f, n, len(r.stuck[f]))
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\t%s\n", f, n, len(r.stuck[f]), seconds(times[len(times)/2]), seconds(times[len(times)-1]), seconds(r.queued[f]))
+		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\t%s\n", f, n, len(r.stuck[f]), seconds(times[len(times)/2]), seconds(times[len(times)-1]),
+			seconds(r.queued[f]))
 	}
 	fmt.Fprintf(w, "all\t%d\n", total)
 }
@@ -127,7 +128,8 @@ func (r *report) writeLedgers(w io.Writer) {
 	for _, l := range r.ledgers {
 		for _, kind := range []string{"jobs", "uploads", "calls"} {
 			all, accepted, by := l.Counts(kind)
-			fmt.Fprintf(w, "%s: %s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\n", l.Mode, kind, all, accepted, by[load.Right], by[load.Uncertain], by[load.Lost], by[load.Doubled], by[load.Failed])
+			fmt.Fprintf(w, "%s: %s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\n", l.Mode, kind, all, accepted, by[load.Right], by[load.Uncertain], by[load.Lost],
+				by[load.Doubled], by[load.Failed])
 		}
 	}
 }

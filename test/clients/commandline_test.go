@@ -49,7 +49,8 @@ type report struct {
 
 func (l *commandLine) run(where string, args ...string) report {
 	l.t.Helper()
-	cmd := exec.CommandContext(l.t.Context(), l.program, append([]string{"--skip-prompt", "--no-enable-telemetry"}, append(args, "--where", where)...)...)
+	cmd := exec.CommandContext(l.t.Context(), l.program,
+		append([]string{"--skip-prompt", "--no-enable-telemetry"}, append(args, "--where", where)...)...)
 	cmd.Env, cmd.Dir = l.env, l.dir
 	out, err := cmd.Output()
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
@@ -136,7 +137,8 @@ var slow = func() string {
 	for i := 1; i <= 40; i++ {
 		nodes = append(nodes, fmt.Sprintf(`"%d":{"class_type":"ImageBlur","inputs":{"image":["%d",0],"blur_radius":31,"sigma":10.0}}`, i, i-1))
 	}
-	return "{" + strings.Join(append(nodes, `"99":{"class_type":"SaveImage","inputs":{"images":["40",0],"filename_prefix":"slow"}}`), ",") + "}"
+	return "{" + strings.Join(append(nodes, `"99":{"class_type":"SaveImage","inputs":{"images":["40",0],"filename_prefix":"slow"}}`), ",") +
+		"}"
 }()
 
 // failing is a graph that passes validation and then needs more memory than a value may have.

@@ -89,7 +89,8 @@ func pythonClient(t *testing.T, name, requirements string) string {
 func skipWithoutRegistry(t *testing.T, name, out string, err error) {
 	t.Helper()
 	for _, sign := range []string{
-		"ConnectionError", "No matching distribution", "Temporary failure", "Timeout", "timed out", "ProtocolError", "IncompleteRead", "HTTP error 5", "HTTP error 429",
+		"ConnectionError", "No matching distribution", "Temporary failure", "Timeout", "timed out", "ProtocolError", "IncompleteRead",
+		"HTTP error 5", "HTTP error 429",
 		"ENOTFOUND", "ECONNREFUSED", "ECONNRESET", "ETIMEDOUT", "TIMEOUT", "EAI_AGAIN", "E429", "E50",
 	} {
 		if err != nil && strings.Contains(out, sign) {

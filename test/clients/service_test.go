@@ -17,7 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/test/s3server"
+	"github.com/millrace-dev/millrace/internal/localstack/stacktest/s3server"
 	"github.com/millrace-dev/millrace/test/served"
 )
 
@@ -56,7 +56,8 @@ func startService(t *testing.T, storage, mode string) *service {
 	if storage == "bucket" {
 		b := s3server.NewBucket(t)
 		settings = map[string]string{
-			"MILLRACE_BUCKET": b.Name, "MILLRACE_BUCKET_ENDPOINT": b.Addr, "MILLRACE_BUCKET_REGION": s3server.Region, "MILLRACE_BUCKET_INSECURE": "true",
+			"MILLRACE_BUCKET": b.Name, "MILLRACE_BUCKET_ENDPOINT": b.Addr, "MILLRACE_BUCKET_REGION": s3server.Region,
+			"MILLRACE_BUCKET_INSECURE":   "true",
 			"MILLRACE_BUCKET_ACCESS_KEY": s3server.AccessKey, "MILLRACE_BUCKET_SECRET_KEY": s3server.SecretKey,
 		}
 	}
@@ -64,12 +65,13 @@ func startService(t *testing.T, storage, mode string) *service {
 	if mode == "token" {
 		args = append(args, "--token", staticToken)
 	}
-	return &service{mode: mode, Service: served.Start(t, served.Options{Name: "mr-clients", Args: args, Patience: patience, Lookup: func(name string) (string, bool) {
-		if v, ok := settings[name]; ok {
-			return v, true
-		}
-		return os.LookupEnv(name)
-	}})}
+	return &service{mode: mode, Service: served.Start(t,
+		served.Options{Name: "mr-clients", Args: args, Patience: patience, Lookup: func(name string) (string, bool) {
+			if v, ok := settings[name]; ok {
+				return v, true
+			}
+			return os.LookupEnv(name)
+		}})}
 }
 
 // credential returns a credential that the service accepts from a client. If the service needs none, it returns a

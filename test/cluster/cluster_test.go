@@ -23,13 +23,13 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/millrace-dev/millrace/internal/child/scratch"
+	"github.com/millrace-dev/millrace/internal/localstack/stacktest/authority"
+	"github.com/millrace-dev/millrace/internal/localstack/stacktest/ports"
+	"github.com/millrace-dev/millrace/internal/localstack/stacktest/s3server"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
 	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
-	"github.com/millrace-dev/millrace/test/authority"
 	"github.com/millrace-dev/millrace/test/load"
-	"github.com/millrace-dev/millrace/test/ports"
-	"github.com/millrace-dev/millrace/test/s3server"
 )
 
 const (
@@ -63,7 +63,8 @@ func newCluster(t testing.TB) *cluster {
 	t.Cleanup(func() { _ = dir.Remove() }) // if this fails, the next run removes the directory
 	c := &cluster{t: t, dir: dir.Path, net: newNetwork(t), provider: load.NewProvider(), env: map[string]string{
 		"MILLRACE_LOG": "warn", "MILLRACE_SLOTS": "6", "MILLRACE_SECRET_KEY": strings.Repeat("5e", 32), "MILLRACE_STOP_AFTER": "20s",
-		"TEMPORAL_NAMESPACE": namespace, "MILLRACE_BUCKET": bucket.Name, "MILLRACE_BUCKET_REGION": s3server.Region, "MILLRACE_BUCKET_INSECURE": "true",
+		"TEMPORAL_NAMESPACE": namespace, "MILLRACE_BUCKET": bucket.Name, "MILLRACE_BUCKET_REGION": s3server.Region,
+		"MILLRACE_BUCKET_INSECURE":   "true",
 		"MILLRACE_BUCKET_ACCESS_KEY": s3server.AccessKey, "MILLRACE_BUCKET_SECRET_KEY": s3server.SecretKey,
 	}}
 	c.env["MILLRACE_BUCKET_ENDPOINT"] = c.net.forward(bucket.Addr, nil)
@@ -125,7 +126,8 @@ func newEngine(t testing.TB, dir string) *engine {
 	host, port, user, password := pgtest.Address(t)
 	e := &engine{t: t, opts: temporal.Options{
 		Binary: temporaltest.Binary(t), Postgres: temporal.Postgres{Host: host, Port: port, User: user, Password: password},
-		Database: "cluster_" + strings.ToLower(rand.Text()[:8]), Address: address, Namespace: namespace, LogFile: filepath.Join(dir, "temporal.log"),
+		Database: "cluster_" + strings.ToLower(rand.Text()[:8]), Address: address, Namespace: namespace,
+		LogFile: filepath.Join(dir, "temporal.log"),
 	}}
 	e.start()
 	t.Cleanup(func() {

@@ -18,10 +18,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/cli"
+	"github.com/millrace-dev/millrace/internal/localstack/stacktest/ports"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
 	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
 	"github.com/millrace-dev/millrace/test/load"
-	"github.com/millrace-dev/millrace/test/ports"
 	"github.com/millrace-dev/millrace/test/served"
 )
 
@@ -56,7 +56,13 @@ func TestTheServiceWorksBehindAPooler(t *testing.T) {
 		require.NoError(t, c.UntilCompleted(ctx, id))
 	}
 	upload(t, api)
-	for _, args := range [][]string{{"views", "rebuild", "--check"}, {"views", "rebuild"}, {"jobs", "list"}, {"doctor"}, {"doctor", "--reconcile"}} {
+	for _, args := range [][]string{
+		{"views", "rebuild", "--check"},
+		{"views", "rebuild"},
+		{"jobs", "list"},
+		{"doctor"},
+		{"doctor", "--reconcile"},
+	} {
 		out, err := served.Command(t.Context(), lookup, args...)
 		require.NoError(t, err, "%v: %s", args, out)
 		require.NotContains(t, out, "differs")
@@ -74,7 +80,8 @@ func sessions(t *testing.T, dsn, name string) (n int) {
 	conn, err := pgx.Connect(t.Context(), dsn)
 	require.NoError(t, err)
 	defer conn.Close(context.WithoutCancel(t.Context())) // no transaction is open
-	require.NoError(t, conn.QueryRow(t.Context(), `select count(*) from pg_stat_activity where datname = current_database() and application_name = $1`, name).Scan(&n))
+	require.NoError(t, conn.QueryRow(t.Context(), `select count(*) from pg_stat_activity where datname = current_database()
+		and application_name = $1`, name).Scan(&n))
 	return n
 }
 

@@ -130,7 +130,8 @@ func (p *process) replace(r release) {
 	require.NoError(p.cluster.t, <-p.ended, "%s does not stop cleanly", p.name)
 	stopped := time.Since(began)
 	p.start(r)
-	p.cluster.t.Logf("%s: stopped in %s, build %s ready after %s", p.name, stopped.Round(10*time.Millisecond), r.build, time.Since(began).Round(10*time.Millisecond))
+	p.cluster.t.Logf("%s: stopped in %s, build %s ready after %s", p.name, stopped.Round(10*time.Millisecond), r.build,
+		time.Since(began).Round(10*time.Millisecond))
 }
 
 // kill kills the process and restarts it, as a supervisor would.

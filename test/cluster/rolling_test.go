@@ -148,7 +148,8 @@ func (c *cluster) killEach(r release, ledger *load.Ledger) {
 		require.NoError(c.t, err, k.name)
 		require.NoError(c.t, probes.UntilCompleted(ctx, id), k.name)
 		cancel()
-		c.t.Logf("killed %s: up again after %s, a new job had completed after %s", k.name, up.Round(10*time.Millisecond), time.Since(began).Round(10*time.Millisecond))
+		c.t.Logf("killed %s: up again after %s, a new job had completed after %s", k.name, up.Round(10*time.Millisecond),
+			time.Since(began).Round(10*time.Millisecond))
 	}
 	require.Empty(c.t, probes.Seen().Errors)
 }

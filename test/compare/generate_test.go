@@ -53,7 +53,8 @@ var shown = []string{"PreviewImage", "PreviewAny"}
 func readClasses(info map[string]json.RawMessage, shared func(string) bool) ([]class, error) {
 	var out []class
 	for _, name := range sortedKeys(info) {
-		if !shared(name) || slices.ContainsFunc(skipped, func(s string) bool { return strings.Contains(name, s) }) || slices.Contains(shown, name) {
+		if !shared(name) || slices.ContainsFunc(skipped, func(s string) bool { return strings.Contains(name, s) }) ||
+			slices.Contains(shown, name) {
 			continue
 		}
 		c, usable, err := readClass(name, info[name])
@@ -158,7 +159,10 @@ func (in *input) readGrowing(raw json.RawMessage) bool {
 // linkedKinds are the types of values that only other nodes make.
 var linkedKinds = []string{"IMAGE", "MASK", "*", "COMFY_MATCHTYPE_V3", "IMAGE,MASK", "HISTOGRAM"}
 
-var simple = []string{"IMAGE", "MASK", "IMAGE,MASK", "HISTOGRAM", "IMAGECOMPARE", "BOUNDING_BOX", "STRING", "INT", "FLOAT", "BOOLEAN", "COMBO", "COLOR", "*", "COMFY_MATCHTYPE_V3"}
+var simple = []string{
+	"IMAGE", "MASK", "IMAGE,MASK", "HISTOGRAM", "IMAGECOMPARE", "BOUNDING_BOX", "STRING", "INT", "FLOAT", "BOOLEAN",
+	"COMBO", "COLOR", "*", "COMFY_MATCHTYPE_V3",
+}
 
 func readInput(name string, spec []json.RawMessage) (input, bool) {
 	in := input{name: name, opts: map[string]any{}}
@@ -239,7 +243,10 @@ func (g *generator) make() graph {
 func (g *generator) source() {
 	switch g.r.IntN(5) {
 	case 0:
-		g.add("EmptyImage", map[string]any{"width": 1 + g.r.IntN(40), "height": 1 + g.r.IntN(40), "batch_size": 1 + g.r.IntN(2), "color": g.r.IntN(1 << 24)}, "IMAGE")
+		g.add("EmptyImage", map[string]any{
+			"width": 1 + g.r.IntN(40), "height": 1 + g.r.IntN(40), "batch_size": 1 + g.r.IntN(2),
+			"color": g.r.IntN(1 << 24),
+		}, "IMAGE")
 	case 1:
 		g.add("SolidMask", map[string]any{"value": float64(g.r.IntN(11)) / 10, "width": 1 + g.r.IntN(40), "height": 1 + g.r.IntN(40)}, "MASK")
 	default:

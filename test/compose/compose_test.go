@@ -22,7 +22,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/test/ports"
+	"github.com/millrace-dev/millrace/internal/localstack/stacktest/ports"
 )
 
 // engineEnv enables the test: building images takes minutes, and leaves them in the engine.
@@ -106,7 +106,8 @@ func buildImage(t *testing.T) string {
 	t.Helper()
 	const image = "millrace:compose-test"
 	command(t, []string{"DOCKER_BUILDKIT=1"}, "standins/build.sh")
-	command(t, []string{"DOCKER_BUILDKIT=1"}, "docker", "build", "-t", image, "--build-arg", "BINARIES=release", "--build-arg", "TARGETARCH="+runtime.GOARCH, "../..")
+	command(t, []string{"DOCKER_BUILDKIT=1"}, "docker", "build", "-t", image, "--build-arg", "BINARIES=release", "--build-arg",
+		"TARGETARCH="+runtime.GOARCH, "../..")
 	return image
 }
 

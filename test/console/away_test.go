@@ -75,13 +75,15 @@ func TestPagesWithoutADatabase(t *testing.T) {
 	require.Contains(t, lost.body, "This page keeps what you entered")
 	require.NotContains(t, lost.body, "a secret")
 	require.Empty(t, lost.header.Get("Refresh"), "a form is not sent again by itself")
-	kept := regexp.MustCompile(`(?s)action="(/console/jobs/[^"]+/retry)">.*?<textarea name="reason"[^>]*>\n(.*?)</textarea>.*?name="credential" type="password"`).FindStringSubmatch(lost.body)
+	kept := regexp.MustCompile(`(?s)action="(/console/jobs/[^"]+/retry)">.*?<textarea ` +
+		`name="reason"[^>]*>\n(.*?)</textarea>.*?name="credential" type="password"`).FindStringSubmatch(lost.body)
 	require.NotNil(t, kept, lost.body)
 	require.Equal(t, markup, html.UnescapeString(kept[2]))
 
 	proxy.Stop(false)
 	open.await("the page to go on", `document.getElementById("away").hidden && document.getElementById("main").dataset.state === "live"`)
-	fresh.arrives("the page to come back by itself", `document.querySelector("h1") && !/Not available/.test(document.querySelector("h1").innerText)`)
+	fresh.arrives("the page to come back by itself", `document.querySelector("h1") && !/Not `+
+		`available/.test(document.querySelector("h1").innerText)`)
 	again := p.post(kept[1], url.Values{"reason": {html.UnescapeString(kept[2])}})
 	require.Equal(t, http.StatusSeeOther, again.status, again.body)
 	p.await("the new job", func() bool { return strings.Count(p.page("/console"), `<tr id="job-`) == 2 })
@@ -152,10 +154,12 @@ func TestPagesWithoutABlob(t *testing.T) {
 	require.Positive(t, removed)
 	b := p.open()
 	for _, page := range []string{
-		"/console", "/console/gallery", "/console/assets", "/console/assets/" + asset, "/console/jobs/" + id, "/console/jobs/" + id + "/outputs/" + asset,
+		"/console", "/console/gallery", "/console/assets", "/console/assets/" + asset, "/console/jobs/" + id,
+		"/console/jobs/" + id + "/outputs/" + asset,
 	} {
 		b.visit(page)
-		b.await("the pictures of "+page, `document.images.length > 0 && Array.from(document.images).every(function (i) { i.loading = "eager"; return i.complete && i.naturalWidth === 240 })`)
+		b.await("the pictures of "+page, `document.images.length > 0 && Array.from(document.images).every(function (i) { i.loading = "eager"; `+
+			`return i.complete && i.naturalWidth === 240 })`)
 		b.picture("gone-" + strings.ReplaceAll(strings.Trim(page, "/"), "/", "-"))
 		b.clean()
 	}

@@ -72,7 +72,8 @@ func packed(archive, name string) (string, error) {
 
 // findings returns the findings of axe-core on the open page, one on each line.
 const findings = `axe.run(document, {resultTypes: ["violations"]}).then(function (r) {
-	return r.violations.map(function (v) { return v.id + ": " + v.help + ": " + v.nodes.map(function (n) { return n.html.slice(0, 160) }).slice(0, 3).join(" | ") })
+	return r.violations.map(function (v) { return v.id + ": " + v.help + ": " + v.nodes.map(function (n) { return n.html.slice(0,` +
+	` 160) }).slice(0, 3).join(" | ") })
 })`
 
 // accessible fails the test for each page on which axe-core finds a problem, in light and dark and at the width of a
@@ -90,7 +91,8 @@ func (b *browser) accessible(paths ...string) {
 			b.size([]int64{1200, 1200, 390}[i], 900)
 			b.visit(path)
 			var found []string
-			b.do(chromedp.Evaluate(source, nil), chromedp.Evaluate(findings, &found, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
+			b.do(chromedp.Evaluate(source, nil), chromedp.Evaluate(findings, &found,
+				func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
 			for _, one := range found {
 				all = append(all, path+" ("+as+"): "+one)
 			}
@@ -103,7 +105,10 @@ func TestPagesOfAccountsAreAccessible(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t)
 	b := p.open()
-	empty := []string{"/console/overview", "/console", "/console/gallery", "/console/run", "/console/models", "/console/calls", "/console/assets", "/console/webhooks", "/console/keys", "/console/usage"}
+	empty := []string{
+		"/console/overview", "/console", "/console/gallery", "/console/run", "/console/models", "/console/calls",
+		"/console/assets", "/console/webhooks", "/console/keys", "/console/usage",
+	}
 	b.accessible(empty...)
 	done, failed := p.run(picture("seen", 0x3366cc)), p.run(strings.ReplaceAll(failing, "%d", "77"))
 	other := p.run(picture("other", 0x33aacc))
@@ -117,7 +122,8 @@ func TestPagesOfAccountsAreAccessible(t *testing.T) {
 	require.Equal(t, http.StatusSeeOther, p.post(at+"/test", nil).status)
 	asset := regexp.MustCompile(`id="asset-([0-9a-f-]+)"`).FindStringSubmatch(p.page("/console/assets"))[1]
 	b.accessible(append(empty,
-		"/console/jobs/"+done, "/console/jobs/"+failed, "/console/jobs/"+done+"?at=2", "/console/jobs/"+done+"?with="+other, "/console/jobs/"+done+"/again",
+		"/console/jobs/"+done, "/console/jobs/"+failed, "/console/jobs/"+done+"?at=2", "/console/jobs/"+done+"?with="+other,
+		"/console/jobs/"+done+"/again",
 		shown, shown+"/use", "/console?group=cause", "/console/jobs/bulk?action=retry&id="+done, "/console?q=nothing", "/console/jobs/nothing",
 		"/console/models/sim/image", "/console/models/bfl/flux-2-pro", call, at, "/console/assets/"+asset,
 	)...)
@@ -128,5 +134,6 @@ func TestPagesOfOperatorsAreAccessible(t *testing.T) {
 	p := newPerson(t)
 	o := newOperator(t)
 	account := regexp.MustCompile(`/console/accounts/([^"]+)">` + p.account).FindStringSubmatch(o.page("/console/accounts"))[1]
-	o.open().accessible("/console/overview", "/console", "/console/servers", "/console/accounts", "/console/accounts/"+account, "/console/queues", "/console/views", "/console/deliveries", "/console/doctor")
+	o.open().accessible("/console/overview", "/console", "/console/servers", "/console/accounts", "/console/accounts/"+account,
+		"/console/queues", "/console/views", "/console/deliveries", "/console/doctor")
 }

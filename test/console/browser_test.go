@@ -47,7 +47,8 @@ func (p *person) open() *browser {
 	if program == "" {
 		p.t.Skipf("SKIPPED: no browser: none of %s is installed (apt-get install chromium)", strings.Join(browserNames, ", "))
 	}
-	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.WSURLReadTimeout(patience))
+	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox,
+		chromedp.WSURLReadTimeout(patience))
 	alloc, cancel := chromedp.NewExecAllocator(p.t.Context(), opts...)
 	p.t.Cleanup(cancel)
 	ctx, end := chromedp.NewContext(alloc)
@@ -79,7 +80,8 @@ func (b *browser) listen(event any) {
 			b.problems = append(b.problems, fmt.Sprintf("console.%s", e.Type))
 		}
 	case *network.EventRequestWillBeSent:
-		if u := e.Request.URL; !strings.HasPrefix(u, b.base+"/") && !strings.HasPrefix(u, "data:") && !strings.HasPrefix(u, "blob:") && u != "about:blank" {
+		if u := e.Request.URL; !strings.HasPrefix(u, b.base+"/") && !strings.HasPrefix(u, "data:") && !strings.HasPrefix(u, "blob:") &&
+			u != "about:blank" {
 			b.hosts[u] = true
 		}
 	}
@@ -126,7 +128,8 @@ func eval[T any](b *browser, expression string) T {
 // await waits until an expression holds in the page.
 func (b *browser) await(what, expression string) {
 	b.t.Helper()
-	require.NoError(b.t, chromedp.Run(b.ctx, chromedp.Poll("!!("+expression+")", nil, chromedp.WithPollingInterval(50*time.Millisecond), chromedp.WithPollingTimeout(patience))), what)
+	require.NoError(b.t, chromedp.Run(b.ctx, chromedp.Poll("!!("+expression+")", nil, chromedp.WithPollingInterval(50*time.Millisecond),
+		chromedp.WithPollingTimeout(patience))), what)
 }
 
 // arrives waits until an expression holds in a page to which the browser is navigating.

@@ -46,7 +46,8 @@ func (b *browser) signInEditor(p *person) {
 	b.do(network.SetCookie(r.cookies[0].Name, r.cookies[0].Value).WithURL(p.s.base + "/").WithHTTPOnly(true))
 }
 
-const partnerGraph = `{"1":{"class_type":"Partner_sim_image","inputs":{"prompt":"a red square"}},"2":{"class_type":"SaveImage","inputs":{"images":["1",0],"filename_prefix":"partner"}}}`
+const partnerGraph = `{"1":{"class_type":"Partner_sim_image","inputs":{"prompt":"a red square"}},"2":{"class_type":"SaveImage",` +
+	`"inputs":{"images":["1",0],"filename_prefix":"partner"}}}`
 
 func TestTheEditorRunsPartnerNodesAndAsksNobodyElse(t *testing.T) {
 	t.Parallel()
@@ -54,21 +55,26 @@ func TestTheEditorRunsPartnerNodesAndAsksNobodyElse(t *testing.T) {
 	b := p.open()
 	b.signInEditor(p)
 	b.do(chromedp.Navigate(p.s.base + "/"))
-	b.await("the editor", `window.comfyAPI && window.comfyAPI.app.app.graph && document.querySelector(".comfyui-body-left, .side-tool-bar-container, #graph-canvas")`)
+	b.await("the editor", `window.comfyAPI && window.comfyAPI.app.app.graph && document.querySelector(".comfyui-body-left,`+
+		` .side-tool-bar-container, #graph-canvas")`)
 	b.await("its classes", `window.LiteGraph && Object.keys(window.LiteGraph.registered_node_types).length > 100`)
-	require.False(t, eval[bool](b, `window.LiteGraph.registered_node_types["Partner_sim_image"].nodeData.api_node`), "to the editor that is served here, whose person has signed in")
+	require.False(t, eval[bool](b, `window.LiteGraph.registered_node_types["Partner_sim_image"].nodeData.api_node`),
+		"to the editor that is served here, whose person has signed in")
 	theirs := p.send(http.MethodGet, "/api/object_info/Partner_sim_image", "", "X-API-Key", p.key, "Sec-Fetch-Site", "same-origin")
 	require.Contains(t, theirs.body, `"api_node":true`, "to a client with a key of its own")
 	plain := &person{t: t, s: p.s}
 	plain.signIn(p.key)
 	signed := plain.send(http.MethodPost, "/editor/signin", url.Values{"key": {p.key}}.Encode(), "Origin", p.s.base)
 	plain.cookie = signed.cookies[0]
-	require.Contains(t, plain.send(http.MethodGet, "/api/object_info/Partner_sim_image", "", "Referer", p.s.base+"/").body, `"api_node":false`, "over plain HTTP, where browsers leave Sec-Fetch-Site out")
-	require.Contains(t, plain.send(http.MethodGet, "/api/object_info/Partner_sim_image", "", "Referer", "https://other.example/").body, `"api_node":true`)
+	require.Contains(t, plain.send(http.MethodGet, "/api/object_info/Partner_sim_image", "", "Referer", p.s.base+"/").body, `"api_node":false`,
+		"over plain HTTP, where browsers leave Sec-Fetch-Site out")
+	require.Contains(t, plain.send(http.MethodGet, "/api/object_info/Partner_sim_image", "", "Referer", "https://other.example/").body,
+		`"api_node":true`)
 	b.await("the end of its start", `document.readyState === "complete" && !document.getElementById("splash-loader")`)
 	b.await("a first graph that runs here", `window.comfyAPI.app.app.graph.nodes.map(n => n.type).sort().join() === "EmptyImage,SaveImage"`)
 	b.picture("editor-first")
-	require.False(t, eval[bool](b, `!!document.querySelector('[role="dialog"]')`), "no dialog stands before the graph: %s", eval[string](b, `(document.querySelector('[role="dialog"]') || {}).innerText || ""`))
+	require.False(t, eval[bool](b, `!!document.querySelector('[role="dialog"]')`), "no dialog stands before the graph: %s",
+		eval[string](b, `(document.querySelector('[role="dialog"]') || {}).innerText || ""`))
 	eval[bool](b, `window.comfyAPI.app.app.loadApiJson(`+partnerGraph+`, "partner"), true`)
 	b.await("the graph", `window.comfyAPI.app.app.graph.nodes.length === 2`)
 	require.NotContains(t, eval[string](b, `document.body.innerText`), "Sign in to run")
@@ -89,17 +95,22 @@ func TestTheEditorOpensTheGraphOfAJob(t *testing.T) {
 	b := p.open()
 	b.signInEditor(p)
 	b.do(chromedp.Navigate(p.s.base + "/?millrace_job=" + id))
-	b.await("the graph of the job", `window.comfyAPI && window.comfyAPI.app.app.graph && window.comfyAPI.app.app.graph.nodes.map(n => n.type).sort().join() === "EmptyImage,SaveImage" && window.comfyAPI.app.app.graph.nodes.some(n => (n.widgets_values || []).concat((n.widgets || []).map(w => w.value)).includes("opened"))`)
+	b.await("the graph of the job", `window.comfyAPI && window.comfyAPI.app.app.graph && window.comfyAPI.app.app.graph.nodes.map(n => `+
+		`n.type).sort().join() === "EmptyImage,SaveImage" && window.comfyAPI.app.app.graph.nodes.some(n => (n.widgets_values || `+
+		`[]).concat((n.widgets || []).map(w => w.value)).includes("opened"))`)
 	b.picture("editor-job")
 	require.NotContains(t, eval[string](b, `location.href`), "millrace_job")
 	b.await("the link to the job", `window.comfyAPI.app.app.extensionManager.command.commands.some(c => c.id === "Millrace.Job")`)
-	b.do(chromedp.Evaluate(`window.open = function (to) { window.opened = to; }; window.comfyAPI.app.app.extensionManager.command.execute("Millrace.Job")`, nil))
+	b.do(chromedp.Evaluate(`window.open = function (to) { window.opened = to; }; `+
+		`window.comfyAPI.app.app.extensionManager.command.execute("Millrace.Job")`, nil))
 	b.await("the page of the job", `window.opened === "`+p.s.base+`/console/jobs/`+id+`"`)
 }
 
-const foldedGraph = `{"5":{"class_type":"PrimitiveInt","inputs":{"value":64}},"1":{"class_type":"EmptyImage","inputs":{"width":["5",0],"height":32,"batch_size":1,"color":3368652}},
+const foldedGraph = `{"5":{"class_type":"PrimitiveInt","inputs":{"value":64}},"1":{"class_type":"EmptyImage","inputs":{"width":["5",` +
+	`0],"height":32,"batch_size":1,"color":3368652}},
 	"2":{"class_type":"ImageInvert","inputs":{"image":["1",0]}},
-	"3":{"class_type":"ImageScale","inputs":{"image":["2",0],"upscale_method":"bilinear","width":48,"height":24,"crop":"disabled"}},
+	"3":{"class_type":"ImageScale","inputs":{"image":["2",0],"upscale_method":"bilinear","width":48,"height":24,"crop":"disabled"}},` +
+	`
 	"4":{"class_type":"SaveImage","inputs":{"images":["3",0],"filename_prefix":"folded"}}}`
 
 // fold makes a subgraph of two nodes in the editor, and another subgraph of that subgraph and a third node, and sets
@@ -123,7 +134,8 @@ func TestSubgraphsAreUnfoldedAsTheEditorDoes(t *testing.T) {
 	b := p.open()
 	b.signInEditor(p)
 	b.do(chromedp.Navigate(p.s.base + "/"))
-	b.await("the editor", `window.comfyAPI && window.comfyAPI.app.app.graph && window.LiteGraph && Object.keys(window.LiteGraph.registered_node_types).length > 100`)
+	b.await("the editor", `window.comfyAPI && window.comfyAPI.app.app.graph && window.LiteGraph && `+
+		`Object.keys(window.LiteGraph.registered_node_types).length > 100`)
 	b.await("a first graph", `document.readyState === "complete" && window.comfyAPI.app.app.graph.nodes.length > 0`)
 	eval[bool](b, `window.comfyAPI.app.app.loadApiJson(`+foldedGraph+`, "folded"), true`)
 	b.await("the graph", `window.comfyAPI.app.app.graph.nodes.length === 5`)

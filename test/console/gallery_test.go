@@ -53,7 +53,8 @@ func TestTheGalleryShowsAFewOutputsOfEachJobAndGivesThemToOthers(t *testing.T) {
 	require.Contains(t, gallery, "and 3 more of its job")
 	shown := regexp.MustCompile(`/console/jobs/` + many + `/outputs/[0-9a-f-]+`).FindString(gallery)
 	require.Contains(t, p.page(shown+"/use"), "No job of this account loads a picture yet.")
-	loader := p.submit(`{"prompt":{"1":{"class_type":"LoadImage","inputs":{"image":"many_00001_.png [output]"}},"2":{"class_type":"SaveImage","inputs":{"images":["1",0],"filename_prefix":"loaded"}}}}`)
+	loader := p.submit(`{"prompt":{"1":{"class_type":"LoadImage","inputs":{"image":"many_00001_.png [output]"}},` +
+		`"2":{"class_type":"SaveImage","inputs":{"images":["1",0],"filename_prefix":"loaded"}}}}`)
 	p.await("the job in the index", func() bool { return strings.Contains(p.page(shown+"/use"), loader) })
 	again := html.UnescapeString(regexp.MustCompile(`/console/jobs/` + loader + `/again\?[^"]+`).FindString(p.page(shown + "/use")))
 	name := regexp.MustCompile(`<h1>Use (many_\d+_\.png) as input`).FindStringSubmatch(p.page(shown + "/use"))[1]

@@ -43,7 +43,10 @@ func TestAJobRunsAgainWithChangedInputs(t *testing.T) {
 		require.Contains(t, form, field)
 	}
 	require.NotContains(t, form, "input:2.images", "a link to another node is no value")
-	again := p.post("/console/jobs/"+id+"/retry", url.Values{"input:1.width": {"96"}, "input:2.filename_prefix": {"inputs"}, "reason": {"smaller"}})
+	again := p.post("/console/jobs/"+id+"/retry", url.Values{
+		"input:1.width": {"96"}, "input:2.filename_prefix": {"inputs"},
+		"reason": {"smaller"},
+	})
 	require.Equal(t, http.StatusSeeOther, again.status, again.body)
 	next, _, _ := strings.Cut(strings.TrimPrefix(again.header.Get("Location"), "/console/jobs/"), "?")
 	p.await("the new job", func() bool { return strings.Contains(p.page("/console/jobs/"+next), `class="state succeeded"`) })
@@ -62,7 +65,8 @@ func TestTheJobInABrowser(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t)
 	var chain strings.Builder
-	chain.WriteString(`{"0":{"class_type":"EmptyImage","inputs":{"width":64,"height":64,"batch_size":1,"color":13395507},"_meta":{"title":"\"><img src=x onerror=alert(1)>"}}`)
+	chain.WriteString(`{"0":{"class_type":"EmptyImage","inputs":{"width":64,"height":64,"batch_size":1,"color":13395507},` +
+		`"_meta":{"title":"\"><img src=x onerror=alert(1)>"}}`)
 	for i := range 40 {
 		fmt.Fprintf(&chain, `,"%d":{"class_type":"ImageInvert","inputs":{"image":["%d",0]}}`, i+1, i)
 	}
@@ -74,18 +78,22 @@ func TestTheJobInABrowser(t *testing.T) {
 	b.visit("/console/jobs/" + id)
 	b.await("the buttons", `!document.querySelector("[data-zoom=in]").hidden`)
 	before := eval[string](b, `document.getElementById("graph").getAttribute("viewBox")`)
-	require.NotEqual(t, before, eval[string](b, `document.querySelector("[data-zoom=in]").click(), document.getElementById("graph").getAttribute("viewBox")`))
+	require.NotEqual(t, before, eval[string](b, `document.querySelector("[data-zoom=in]").click(), `+
+		`document.getElementById("graph").getAttribute("viewBox")`))
 	b.do(chromedp.Evaluate(`for (var i = 0; i < 4; i++) document.querySelector("[data-zoom=in]").click()`, nil))
 	require.Equal(t, 42, eval[int](b, `document.querySelectorAll("#minimap g").length`), "the minimap has all nodes")
 	require.Equal(t, 1, eval[int](b, `document.querySelectorAll("#minimap rect.view").length`))
 	b.picture("job-minimap")
-	b.do(chromedp.Evaluate(`(function () { var m = document.getElementById("minimap"), r = m.getBoundingClientRect(); m.dispatchEvent(new PointerEvent("pointerdown", {clientX: r.right - 2, clientY: r.bottom - 2, buttons: 1})); })()`, nil))
+	b.do(chromedp.Evaluate(`(function () { var m = document.getElementById("minimap"), r = m.getBoundingClientRect(); m.dispatchEvent(new `+
+		`PointerEvent("pointerdown", {clientX: r.right - 2, clientY: r.bottom - 2, buttons: 1})); })()`, nil))
 	require.NotEqual(t, before, eval[string](b, `document.getElementById("graph").getAttribute("viewBox")`))
-	require.Equal(t, before, eval[string](b, `document.querySelector("[data-zoom=fit]").click(), document.getElementById("graph").getAttribute("viewBox")`))
+	require.Equal(t, before, eval[string](b, `document.querySelector("[data-zoom=fit]").click(), `+
+		`document.getElementById("graph").getAttribute("viewBox")`))
 	eval[bool](b, `var at = document.getElementById("at"); at.value = 2; at.dispatchEvent(new Event("change")); true`)
 	p.await("the state of then", func() bool { // the page changes meanwhile, so evaluations may fail
 		var then bool
-		err := chromedp.Run(b.ctx, chromedp.Evaluate(`document.readyState === "complete" && /As it was after event 2/.test(document.body.innerText)`, &then))
+		err := chromedp.Run(b.ctx, chromedp.Evaluate(`document.readyState === "complete" && /As it was after event `+
+			`2/.test(document.body.innerText)`, &then))
 		return err == nil && then
 	})
 	b.clean()
@@ -104,7 +112,8 @@ func TestANodeOfAJobIsShownWithAllThatIsKnownOfIt(t *testing.T) {
 	p.await("the end", func() bool { return strings.Contains(p.page("/console/jobs/"+partner), ">succeeded</span></h1>") })
 	shown := p.page("/console/jobs/" + partner + "?node=1")
 	require.Regexp(t, `<td class="tight">prompt</td><td class="long">a red square</td>`, shown)
-	call := regexp.MustCompile(`Called <a class="mono" href="(/console/calls/[^"]+)">sim/image</a>: succeeded, \$0\.0000`).FindStringSubmatch(shown)
+	call := regexp.MustCompile(`Called <a class="mono" href="(/console/calls/[^"]+)">sim/image</a>: succeeded, ` +
+		`\$0\.0000`).FindStringSubmatch(shown)
 	require.NotNil(t, call, "its call, with what it cost")
 	require.Contains(t, p.page(call[1]), "sim/image")
 	saved := p.page("/console/jobs/" + partner + "?node=2")

@@ -14,7 +14,8 @@ import (
 )
 
 // failing is a graph that fails when it runs. %d makes its message different each time.
-const failing = `{"1":{"class_type":"RegexReplace","inputs":{"string":"a","regex_pattern":"(%d","replace":"","case_insensitive":false,"multiline":false,"dotall":false,"count":0}},
+const failing = `{"1":{"class_type":"RegexReplace","inputs":{"string":"a","regex_pattern":"(%d","replace":"","case_insensitive":false,` +
+	`"multiline":false,"dotall":false,"count":0}},
 	"5":{"class_type":"PreviewAny","inputs":{"source":["1",0]}}}`
 
 const titled = `{"prompt":{"1":{"class_type":"EmptyImage","inputs":{"width":64,"height":64,"batch_size":1,"color":255}},
@@ -139,7 +140,8 @@ func TestTheListInABrowser(t *testing.T) {
 	rows := eval[int](b, `document.querySelectorAll("tbody tr").length`)
 	p.run(picture("news", 0x33cc66))
 	b.await("the new job", `document.querySelectorAll("tbody tr").length > `+itoa(rows))
-	require.Equal(t, ticked, eval[string](b, `document.querySelector("input[name=id]:checked").value`), "a tick stays with its job when others come")
+	require.Equal(t, ticked, eval[string](b, `document.querySelector("input[name=id]:checked").value`),
+		"a tick stays with its job when others come")
 	require.True(t, eval[bool](b, `document.querySelector("details").open`), "what the reader opened stays open")
 	b.clean()
 }

@@ -61,7 +61,8 @@ func TestJobsAreSelectedAndRunAgainByKeyboard(t *testing.T) {
 	between := b.tabTo("the job below", `e.type === "checkbox" && e.value === "`+first+`"`)
 	require.Len(t, between, 2, "its link and its picture: %q", between)
 	b.press(" ")
-	require.Equal(t, []string{second, first}, eval[[]string](b, `Array.from(document.querySelectorAll("[name=id]:checked")).map(function (i) { return i.value; })`))
+	require.Equal(t, []string{second, first}, eval[[]string](b,
+		`Array.from(document.querySelectorAll("[name=id]:checked")).map(function (i) { return i.value; })`))
 	b.tabTo("the action", `e.name === "action" && e.value === "retry"`)
 	b.press(kb.Enter)
 	b.arrives("what will happen", `location.pathname === "/console/jobs/bulk"`)

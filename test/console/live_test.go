@@ -17,11 +17,14 @@ func TestTheListIsLiveWhenNothingRuns(t *testing.T) {
 	require.Contains(t, b.text(), "No jobs yet")
 	b.await("the stream", `document.getElementById("main").dataset.state === "live"`)
 	id := p.run(picture("live", 0x3366cc))
-	b.await("the job in the list", `document.querySelector('a[href="/console/jobs/`+id+`"]') && /succeeded/.test(document.getElementById("main").innerText)`)
+	b.await("the job in the list", `document.querySelector('a[href="/console/jobs/`+id+`"]') && `+
+		`/succeeded/.test(document.getElementById("main").innerText)`)
 	require.Equal(t, 1, eval[int](b, `performance.getEntriesByType("navigation").length`), "the page was not loaded again")
-	require.Zero(t, eval[int](b, `performance.getEntriesByType("resource").filter(function (r) { return r.initiatorType === "fetch" }).length`), "nothing is fetched to look for news")
+	require.Zero(t, eval[int](b, `performance.getEntriesByType("resource").filter(function (r) { return r.initiatorType === "fetch" `+
+		`}).length`), "nothing is fetched to look for news")
 	require.Contains(t, eval[string](b, `document.querySelector("main time").textContent`), "ago", "times are the reader's own")
-	require.Equal(t, "image/svg+xml", p.get(eval[string](b, `document.querySelector("link[rel=icon]").getAttribute("href")`)).header.Get("Content-Type"))
+	require.Equal(t, "image/svg+xml", p.get(eval[string](b,
+		`document.querySelector("link[rel=icon]").getAttribute("href")`)).header.Get("Content-Type"))
 	b.clean()
 }
 
@@ -31,7 +34,8 @@ func TestHostileTextCannotForgeEvents(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t)
 	p.submit(`{"prompt":` + picture("forged", 1) + `,"extra_data":{"metadata":{}}}`)
-	id := p.run(`{"1":{"class_type":"PrimitiveString","inputs":{"value":"x"},"_meta":{"title":"a\revent: forged\rdata: yes\r\r"}},"2":{"class_type":"PreviewAny","inputs":{"source":["1",0]}}}`)
+	id := p.run(`{"1":{"class_type":"PrimitiveString","inputs":{"value":"x"},"_meta":{"title":"a\revent: forged\rdata: yes\r\r"}},` +
+		`"2":{"class_type":"PreviewAny","inputs":{"source":["1",0]}}}`)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.s.base+"/console/jobs/"+id, nil)
 	require.NoError(t, err)
 	req.AddCookie(p.cookie)
@@ -53,5 +57,6 @@ func TestHostileTextCannotForgeEvents(t *testing.T) {
 
 	stranger := &person{t: t, s: p.s, withoutRedirect: p.withoutRedirect}
 	require.Equal(t, http.StatusUnauthorized, stranger.send(http.MethodGet, "/console", "", "Accept", "text/event-stream").status)
-	require.Equal(t, http.StatusNotFound, newPerson(t).send(http.MethodGet, "/console/jobs/"+id, "", "Accept", "text/event-stream").status, "another account's")
+	require.Equal(t, http.StatusNotFound, newPerson(t).send(http.MethodGet, "/console/jobs/"+id, "", "Accept", "text/event-stream").status,
+		"another account's")
 }

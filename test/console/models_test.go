@@ -49,7 +49,10 @@ func TestAModelRunsFromItsForm(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, p.post("/console/models/bfl/flux-2-pro/run", url.Values{"in:prompt": {"a"}}).status)
 
 	form = p.page("/console/models/sim/image")
-	for _, part := range []string{`name="in:prompt" rows="3">a red square</textarea>`, `<option value="video">video</option>`, "Costs <strong>nothing</strong>", ">Run</button>"} {
+	for _, part := range []string{
+		`name="in:prompt" rows="3">a red square</textarea>`, `<option value="video">video</option>`,
+		"Costs <strong>nothing</strong>", ">Run</button>",
+	} {
 		require.Contains(t, form, part)
 	}
 	token := regexp.MustCompile(`name="token" value="([^"]+)"`).FindStringSubmatch(form)[1]
@@ -94,11 +97,14 @@ func TestAModelsFormSaysWhatIsWrongAndRunsNothing(t *testing.T) {
 		require.Equal(t, http.StatusOK, r.status)
 		require.Contains(t, r.body, c.problem)
 		require.Contains(t, r.body, `aria-invalid="true"`, c.problem)
-		require.Contains(t, []int{http.StatusBadRequest, http.StatusUnprocessableEntity}, p.post("/console/models/sim/echo/run", form).status, c.problem)
+		require.Contains(t, []int{http.StatusBadRequest, http.StatusUnprocessableEntity}, p.post("/console/models/sim/echo/run", form).status,
+			c.problem)
 	}
-	require.Contains(t, p.post("/console/models/sim/image/price", url.Values{"in:prompt": {"x"}, "in:kind": {"sculpture"}}).body, "This is not one of the choices.")
+	require.Contains(t, p.post("/console/models/sim/image/price", url.Values{"in:prompt": {"x"}, "in:kind": {"sculpture"}}).body,
+		"This is not one of the choices.")
 	for text, status := range map[string]int{`{"anything":[1]}`: http.StatusSeeOther, `{"a"`: http.StatusBadRequest} {
-		require.Equal(t, status, p.post("/console/models/sim/open/run", url.Values{"in:body": {text}}).status, "a model without a schema takes a whole body: %s", text)
+		require.Equal(t, status, p.post("/console/models/sim/open/run", url.Values{"in:body": {text}}).status,
+			"a model without a schema takes a whole body: %s", text)
 	}
 	require.NotContains(t, p.page("/console/calls"), "sim/echo")
 	at := p.called("sim/echo", map[string]string{"prompt": "[sim:policy]"})
@@ -111,7 +117,8 @@ func TestAModelsFormSaysWhatIsWrongAndRunsNothing(t *testing.T) {
 	p.await("the button", func() bool { return strings.Contains(p.page(slow), "Ask it to stop") })
 	require.Equal(t, http.StatusSeeOther, p.post(slow+"/cancel", nil).status)
 	p.await("its end", func() bool {
-		return strings.Contains(p.page(slow), `<span class="state canceled">canceled</span>`) || strings.Contains(p.page(slow), "It was asked to stop.")
+		return strings.Contains(p.page(slow), `<span class="state canceled">canceled</span>`) ||
+			strings.Contains(p.page(slow), "It was asked to stop.")
 	})
 }
 
@@ -122,7 +129,8 @@ func TestTheProgramsOfAModelsPageMakeTheSameCall(t *testing.T) {
 	r := p.post("/console/models/sim/echo/price", url.Values{"in:prompt": {hostile}, "in:number": {"7"}})
 	require.Equal(t, http.StatusOK, r.status, r.body)
 	require.NotContains(t, r.body, "<script>alert")
-	programs := regexp.MustCompile(`(?s)<summary>(curl|Python|TypeScript)</summary>.*?<pre tabindex="0">(.*?)</pre>`).FindAllStringSubmatch(r.body, -1)
+	programs := regexp.MustCompile(`(?s)<summary>(curl|Python|TypeScript)</summary>.*?<pre `+
+		`tabindex="0">(.*?)</pre>`).FindAllStringSubmatch(r.body, -1)
 	require.Len(t, programs, 3)
 	for _, m := range programs {
 		text := html.UnescapeString(m[2])
@@ -161,13 +169,15 @@ func TestAModelsPagesInABrowser(t *testing.T) {
 	b.looks("model", "/console/models/sim/image")
 	b.looks("model-more", "/console/models/bfl/flux-2-pro")
 	b.visit("/console/models/bfl/flux-2-pro")
-	b.do(chromedp.SetValue(`[name="in:width"]`, "4096", chromedp.ByQuery), chromedp.Evaluate(`document.querySelector('[name="in:width"]').dispatchEvent(new Event("input", {bubbles: true}))`, nil))
+	b.do(chromedp.SetValue(`[name="in:width"]`, "4096", chromedp.ByQuery),
+		chromedp.Evaluate(`document.querySelector('[name="in:width"]').dispatchEvent(new Event("input", {bubbles: true}))`, nil))
 	b.await("the price of what was typed", `/\$0\.06/.test(document.getElementById("price").textContent)`)
 	b.visit("/console/models/sim/image")
 	b.do(chromedp.SetValue(`[name="in:prompt"]`, hostile+" [sim:delay=2s]", chromedp.ByQuery), chromedp.Click(`button.main`, chromedp.ByQuery))
 	b.arrives("the progress", `document.querySelector("progress") || document.querySelector(".large img")`)
 	b.picture("call-running")
-	b.await("the picture without a reload", `document.querySelector(".large img") && document.querySelector(".large img").complete && document.querySelector(".large img").naturalWidth > 0`)
+	b.await("the picture without a reload", `document.querySelector(".large img") && document.querySelector(".large img").complete && `+
+		`document.querySelector(".large img").naturalWidth > 0`)
 	at := eval[string](b, `location.pathname`)
 	b.looks("call", at)
 	b.looks("calls", "/console/calls")

@@ -20,7 +20,8 @@ func TestOperatorsActInTheConsole(t *testing.T) {
 	}
 
 	name := "made-in-the-console"
-	require.Equal(t, http.StatusBadRequest, o.post("/console/accounts", url.Values{"name": {name}, "tier": {"pro"}}).status, "without a reason nothing changes")
+	require.Equal(t, http.StatusBadRequest, o.post("/console/accounts", url.Values{"name": {name}, "tier": {"pro"}}).status,
+		"without a reason nothing changes")
 	require.NotContains(t, o.page("/console/accounts"), name)
 	made := o.post("/console/accounts", because(url.Values{"name": {name}, "tier": {"pro"}}))
 	require.Equal(t, http.StatusSeeOther, made.status, made.body)
@@ -28,7 +29,8 @@ func TestOperatorsActInTheConsole(t *testing.T) {
 	require.Contains(t, o.page(at), name)
 	id := at[len("/console/accounts/"):]
 
-	secret := regexp.MustCompile(`<pre>([^<]+)</pre>`).FindStringSubmatch(o.post(at+"/keys", because(url.Values{"scope": {"read,write"}})).body)
+	secret := regexp.MustCompile(`<pre>([^<]+)</pre>`).FindStringSubmatch(o.post(at+"/keys",
+		because(url.Values{"scope": {"read,write"}})).body)
 	require.Len(t, secret, 2)
 	require.NotContains(t, o.page(at), secret[1], "a key is shown once")
 	p := &person{t: t, s: o.s, account: name, key: secret[1]}
@@ -36,7 +38,8 @@ func TestOperatorsActInTheConsole(t *testing.T) {
 	require.Equal(t, http.StatusOK, p.get("/console").status)
 
 	moved("/console/queues", o.post("/console/queues", because(url.Values{"queue": {id}, "mode": {"paused"}})))
-	require.Regexp(t, `(?s)id="queue-`+id+`">.*?`+name+`.*?paused.*?console:operator.*?the test &lt;b&gt;says&lt;/b&gt; so`, o.page("/console/queues"))
+	require.Regexp(t, `(?s)id="queue-`+id+`">.*?`+name+`.*?paused.*?console:operator.*?the test &lt;b&gt;says&lt;/b&gt; so`,
+		o.page("/console/queues"))
 	moved("/console/queues", o.post("/console/queues", because(url.Values{"queue": {name}, "mode": {"open"}})))
 	require.Equal(t, http.StatusNotFound, o.post("/console/queues", because(url.Values{"queue": {"nobody"}, "mode": {"open"}})).status)
 	require.Equal(t, http.StatusBadRequest, o.post("/console/queues", because(url.Values{"queue": {id}, "mode": {"odd"}})).status)
@@ -59,7 +62,8 @@ func TestOperatorsActInTheConsole(t *testing.T) {
 	require.Contains(t, o.page("/console/views/usage_v1/check"), `&#34;view&#34;: &#34;usage_v1&#34;`)
 	moved("/console/views", o.post("/console/views/usage_v1/rebuild", because(url.Values{})))
 	require.Equal(t, http.StatusNotFound, o.post("/console/views/nothing/rebuild", because(url.Values{})).status)
-	require.Equal(t, http.StatusNotFound, o.post("/console/views/usage_v1/resume", because(url.Values{"stream": {"job-x"}})).status, "it is not halted")
+	require.Equal(t, http.StatusNotFound, o.post("/console/views/usage_v1/resume", because(url.Values{"stream": {"job-x"}})).status,
+		"it is not halted")
 
 	require.Contains(t, o.page("/console/doctor"), ">database</td>")
 	require.Contains(t, o.page("/console/deliveries?status=delivered"), "Deliveries of webhooks")

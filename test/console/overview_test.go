@@ -19,10 +19,12 @@ func TestTheOverviewCountsWhatHappened(t *testing.T) {
 	var shown string
 	p.await("the counts", func() bool {
 		shown = p.page("/console/overview?range=15m")
-		return strings.Contains(shown, "<dt>Submitted</dt><dd>3</dd>") && strings.Contains(shown, "sim/echo") && strings.Contains(shown, ">failed</dt>")
+		return strings.Contains(shown, "<dt>Submitted</dt><dd>3</dd>") && strings.Contains(shown, "sim/echo") &&
+			strings.Contains(shown, ">failed</dt>")
 	})
 	require.Regexp(t, `<dt>succeeded</dt><dd><a href="[^"]+">2</a>`, shown)
-	require.Regexp(t, `<td class="number">1</td><td class="long">[^<]*N[^<]*</td>|<td class="number">1</td><td class="long">[^<]+</td>`, shown, "the cause of the failure")
+	require.Regexp(t, `<td class="number">1</td><td class="long">[^<]*N[^<]*</td>|<td class="number">1</td><td class="long">[^<]+</td>`, shown,
+		"the cause of the failure")
 	require.Contains(t, shown, `data-series="[[`)
 	require.Less(t, p.wire("/console/overview?range=15m"), 60_000, "bytes of the page")
 	for _, chosen := range []string{"1h", "6h", "24h", "7d", "30d"} {

@@ -45,7 +45,8 @@ func TestAnAccountFindsShowsAndDeletesItsAssets(t *testing.T) {
 	text := p.upload(`<b>notes<b>.txt`, "words\n", "drafts", "to <i>keep</i>")
 	at := "/console/assets/" + id
 	for query, found := range map[string][2]bool{ // results for the picture and for the text
-		"": {true, true}, "?q=KEPT": {true, false}, "?q=notes": {false, true}, "?tag=drafts": {false, true}, "?tag=output": {true, false}, "?q=kept&tag=drafts": {false, false},
+		"": {true, true}, "?q=KEPT": {true, false}, "?q=notes": {false, true}, "?tag=drafts": {false, true}, "?tag=output": {true, false},
+		"?q=kept&tag=drafts": {false, false},
 	} {
 		shown := p.page("/console/assets" + query)
 		require.Equal(t, found, [2]bool{strings.Contains(shown, "asset-"+id), strings.Contains(shown, "asset-"+text)}, query)
@@ -148,7 +149,8 @@ func TestAnAccountKeepsItsOwnKeys(t *testing.T) {
 	require.Equal(t, 2, strings.Count(list, ">good</span>"))
 	require.NotContains(t, list, "Revoke")
 	for _, scope := range []string{"read,write", "read"} {
-		require.Equal(t, http.StatusForbidden, reader.post("/console/keys", url.Values{"scope": {scope}}).status, "who may only read makes no key")
+		require.Equal(t, http.StatusForbidden, reader.post("/console/keys", url.Values{"scope": {scope}}).status,
+			"who may only read makes no key")
 	}
 	require.Equal(t, http.StatusBadRequest, p.post("/console/keys", url.Values{"scope": {"everything"}}).status)
 	require.Equal(t, http.StatusForbidden, newOperator(t).post("/console/keys?account="+p.account, url.Values{"scope": {"read"}}).status)
@@ -173,7 +175,8 @@ func TestAnAccountSeesWhatItUsed(t *testing.T) {
 	p.await("the call in the view", func() bool { return strings.Contains(p.page("/console/usage"), "sim/echo") })
 	o := newOperator(t)
 	accountID := regexp.MustCompile(`/console/accounts/([^"]+)">` + p.account).FindStringSubmatch(o.page("/console/accounts"))[1]
-	require.Equal(t, http.StatusSeeOther, o.post("/console/accounts/"+accountID+"/credit", url.Values{"usd": {"25"}, "reason": {"a test"}}).status)
+	require.Equal(t, http.StatusSeeOther, o.post("/console/accounts/"+accountID+"/credit",
+		url.Values{"usd": {"25"}, "reason": {"a test"}}).status)
 	require.Contains(t, p.page("/console/usage"), "<dt>Credit left</dt><dd>$25.0000</dd>")
 	require.NotContains(t, newPerson(t).page("/console/usage"), "sim/echo")
 	require.Contains(t, o.page("/console/usage?account="+accountID), "sim/echo")

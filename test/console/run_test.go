@@ -18,8 +18,10 @@ import (
 
 // asSaved is a graph as ComfyUI's editor saves it.
 const asSaved = `{"last_node_id":2,"nodes":[
-	{"id":1,"type":"EmptyImage","mode":0,"inputs":[],"outputs":[{"name":"IMAGE","type":"IMAGE","links":[1]}],"widgets_values":[64,48,1,%d]},
-	{"id":2,"type":"SaveImage","title":"Keep \"<b>it</b>\"","mode":0,"inputs":[{"name":"images","type":"IMAGE","link":1}],"widgets_values":["from-the-editor"]}],
+	{"id":1,"type":"EmptyImage","mode":0,"inputs":[],"outputs":[{"name":"IMAGE","type":"IMAGE","links":[1]}],"widgets_values":[64,` +
+	`48,1,%d]},
+	{"id":2,"type":"SaveImage","title":"Keep \"<b>it</b>\"","mode":0,"inputs":[{"name":"images","type":"IMAGE","link":1}],` +
+	`"widgets_values":["from-the-editor"]}],
 	"links":[[1,1,0,2,0,"IMAGE"]],"version":0.4}`
 
 // dropped sends a file to the page, together with fields and their values.
@@ -48,7 +50,10 @@ func TestAWorkflowRunsFromTheConsole(t *testing.T) {
 	require.NotContains(t, form.body, "<b>it</b>")
 	prompt := regexp.MustCompile(`(?s)<textarea name="prompt"[^>]*>(.*?)</textarea>`).FindStringSubmatch(form.body)
 	require.Len(t, prompt, 2)
-	queued := p.post("/console/run/queue", url.Values{"prompt": {html.UnescapeString(prompt[1])}, "input:1.width": {"96"}, "input:1.height": {"48"}})
+	queued := p.post("/console/run/queue", url.Values{
+		"prompt": {html.UnescapeString(prompt[1])}, "input:1.width": {"96"},
+		"input:1.height": {"48"},
+	})
 	require.Equal(t, http.StatusSeeOther, queued.status, queued.body)
 	page := queued.header.Get("Location")
 	p.await("the picture", func() bool { return strings.Contains(p.page(page), "from-the-editor_00001_.png") })
@@ -75,7 +80,8 @@ func TestAWorkflowRunsFromTheConsole(t *testing.T) {
 	odd := url.Values{"prompt": {html.UnescapeString(prompt[1])}, "reason": {"a\x00b"}}
 	require.Equal(t, http.StatusBadRequest, p.post("/console/run/queue", odd).status, "an event cannot hold this reason")
 	require.Equal(t, http.StatusBadRequest, p.post(page+"/retry", odd).status)
-	require.Equal(t, http.StatusBadRequest, p.post("/console/jobs/bulk", url.Values{"id": {strings.TrimPrefix(page, "/console/jobs/")}, "action": {"retry"}, "reason": odd["reason"]}).status)
+	require.Equal(t, http.StatusBadRequest, p.post("/console/jobs/bulk",
+		url.Values{"id": {strings.TrimPrefix(page, "/console/jobs/")}, "action": {"retry"}, "reason": odd["reason"]}).status)
 	reader := &person{t: t, s: p.s}
 	reader.key = p.s.command(t, "keys", "create", "--account", p.account, "--scope", "read")
 	reader.signIn(reader.key)
@@ -113,7 +119,8 @@ func TestAPlainPictureThatIsDroppedIsLoaded(t *testing.T) {
 	made := p.get(strings.TrimPrefix(file.header.Get("Location"), p.s.base)).body
 	require.Equal(t, "\x00\x00\x00\x10\x00\x00\x00\x08", made[16:24], "as the form said")
 
-	const inverting = `{"5":{"class_type":"LoadImage","inputs":{"image":"gone.png"}},"6":{"class_type":"ImageInvert","inputs":{"image":["5",0]}},"7":{"class_type":"SaveImage","inputs":{"images":["6",0],"filename_prefix":"inverted"}}}`
+	const inverting = `{"5":{"class_type":"LoadImage","inputs":{"image":"gone.png"}},"6":{"class_type":"ImageInvert",` +
+		`"inputs":{"image":["5",0]}},"7":{"class_type":"SaveImage","inputs":{"images":["6",0],"filename_prefix":"inverted"}}}`
 	held := p.dropped("blue.jpg", photo(t, 24, color.RGBA{B: 200, A: 255}), "prompt", inverting, "input:7.filename_prefix", "typed")
 	require.Equal(t, http.StatusOK, held.status, held.body)
 	require.Contains(t, held.body, `name="input:5.image" value="blue.jpg"`, "the graph of the page loads it")
@@ -130,7 +137,8 @@ func TestAPlainPictureThatIsDroppedIsLoaded(t *testing.T) {
 	b := p.open()
 	b.visit("/console/run")
 	drop := `(function () {
-		var binary = atob("` + base64.StdEncoding.EncodeToString(red) + `"), bytes = Uint8Array.from(binary, function (c) { return c.charCodeAt(0); }), data = new DataTransfer();
+		var binary = atob("` + base64.StdEncoding.EncodeToString(red) +
+		`"), bytes = Uint8Array.from(binary, function (c) { return c.charCodeAt(0); }), data = new DataTransfer();
 		data.items.add(new File([bytes], "%s", {type: "image/jpeg"}));
 		document.dispatchEvent(new DragEvent("drop", {dataTransfer: data, bubbles: true, cancelable: true}));
 		return true;

@@ -22,9 +22,9 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/child/scratch"
 	"github.com/millrace-dev/millrace/internal/cli"
+	"github.com/millrace-dev/millrace/internal/localstack/stacktest/ports"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
-	"github.com/millrace-dev/millrace/test/ports"
 	"github.com/millrace-dev/millrace/test/served"
 )
 
@@ -275,7 +275,8 @@ func (p *person) await(what string, so func() bool) {
 
 // picture returns a graph that makes a picture of one colour and saves it.
 func picture(prefix string, colour int) string {
-	return fmt.Sprintf(`{"1":{"class_type":"EmptyImage","inputs":{"width":320,"height":200,"batch_size":1,"color":%d},"_meta":{"title":"The colour"}},
+	return fmt.Sprintf(`{"1":{"class_type":"EmptyImage","inputs":{"width":320,"height":200,"batch_size":1,"color":%d},"_meta":{"title":"The `+
+		`colour"}},
 		"2":{"class_type":"SaveImage","inputs":{"images":["1",0],"filename_prefix":%q}}}`, colour, prefix)
 }
 

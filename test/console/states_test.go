@@ -26,15 +26,50 @@ type pageStates struct{ empty, typical, much, wrong state }
 
 // accountStates lists the pages of the navigation of an account.
 var accountStates = map[string]pageStates{
-	"/console/overview": {state{says: "Overview"}, state{says: "Jobs"}, state{says: "Jobs"}, state{"is not a range of time", "?range=odd", http.StatusBadRequest}},
-	"/console":          {state{says: "No jobs yet"}, state{says: "succeeded"}, state{says: "older jobs"}, state{"Problem", "?status=odd", http.StatusBadRequest}},
-	"/console/gallery":  {state{says: "No job has made a picture yet."}, state{says: "much_"}, state{says: "older"}, state{"Problem", "?before=odd", http.StatusBadRequest}},
-	"/console/run":      {state{says: "Choose it, or drop it here"}, state{says: "Choose it, or drop it here"}, state{says: "Choose it, or drop it here"}, state{}},
-	"/console/models":   {state{says: "sim/image"}, state{says: "sim/image"}, state{says: "sim/image"}, state{"Problem", "/sim/none", http.StatusNotFound}},
-	"/console/assets":   {state{says: "No assets yet."}, state{says: "much_"}, state{says: "older"}, state{"Problem", "?before=odd", http.StatusBadRequest}},
-	"/console/webhooks": {state{says: "No webhook is registered."}, state{says: "/200"}, state{says: "/207"}, state{"Problem", "/none", http.StatusNotFound}},
-	"/console/keys":     {state{says: "Keys"}, state{says: "Keys"}, state{says: "Revoke"}, state{}},
-	"/console/usage":    {state{says: "Files"}, state{says: "Files"}, state{says: "Files"}, state{}},
+	"/console/overview": {
+		state{says: "Overview"},
+		state{says: "Jobs"},
+		state{says: "Jobs"},
+		state{"is not a range of time", "?range=odd", http.StatusBadRequest},
+	},
+	"/console": {
+		state{says: "No jobs yet"},
+		state{says: "succeeded"},
+		state{says: "older jobs"},
+		state{"Problem", "?status=odd", http.StatusBadRequest},
+	},
+	"/console/gallery": {
+		state{says: "No job has made a picture yet."},
+		state{says: "much_"},
+		state{says: "older"},
+		state{"Problem", "?before=odd", http.StatusBadRequest},
+	},
+	"/console/run": {
+		state{says: "Choose it, or drop it here"},
+		state{says: "Choose it, or drop it here"},
+		state{says: "Choose it, or drop it here"},
+		state{},
+	},
+	"/console/models": {
+		state{says: "sim/image"},
+		state{says: "sim/image"},
+		state{says: "sim/image"},
+		state{"Problem", "/sim/none", http.StatusNotFound},
+	},
+	"/console/assets": {
+		state{says: "No assets yet."},
+		state{says: "much_"},
+		state{says: "older"},
+		state{"Problem", "?before=odd", http.StatusBadRequest},
+	},
+	"/console/webhooks": {
+		state{says: "No webhook is registered."},
+		state{says: "/200"},
+		state{says: "/207"},
+		state{"Problem", "/none", http.StatusNotFound},
+	},
+	"/console/keys":  {state{says: "Keys"}, state{says: "Keys"}, state{says: "Revoke"}, state{}},
+	"/console/usage": {state{says: "Files"}, state{says: "Files"}, state{says: "Files"}, state{}},
 }
 
 // shows opens a page at the width of a phone.
@@ -47,7 +82,8 @@ func (b *browser) shows(page string, s state) {
 	require.Equal(b.t, want, status, "%s%s: %s", page, s.address, b.text())
 	require.Contains(b.t, eval[string](b, `document.title + " " + document.getElementById("main").innerText`), s.says, "%s%s", page, s.address)
 	b.fits(page + s.address)
-	require.Zero(b.t, eval[int](b, `document.querySelectorAll("main script, main img[src=x], main b.hostile").length`), "%s: a text became markup", page)
+	require.Zero(b.t, eval[int](b, `document.querySelectorAll("main script, main img[src=x], main b.hostile").length`),
+		"%s: a text became markup", page)
 	if want >= 400 { // the browser reports the status of an error page
 		b.mu.Lock()
 		b.problems = nil
@@ -63,8 +99,10 @@ const markup = `<b class="hostile">"><img src=x onerror=alert(1)><script>alert(2
 func (p *person) hostileJobs() {
 	p.t.Helper()
 	text := fmt.Sprintf("%q", markup)
-	p.submit(`{"prompt":{"1":{"class_type":"RegexReplace","_meta":{"title":` + text + `},"inputs":{"string":` + text + `,"regex_pattern":` + fmt.Sprintf("%q", "("+markup) + `,"replace":"","case_insensitive":false,"multiline":false,"dotall":false,"count":0}},
-		"2":{"class_type":"PreviewAny","inputs":{"source":["1",0]}}},"extra_data":{"extra_pnginfo":{"workflow":{"extra":{"title":` + text + `}}}}}`)
+	p.submit(`{"prompt":{"1":{"class_type":"RegexReplace","_meta":{"title":` + text + `},"inputs":{"string":` + text + `,"regex_pattern":` +
+		fmt.Sprintf("%q", "("+markup) + `,"replace":"","case_insensitive":false,"multiline":false,"dotall":false,"count":0}},
+		"2":{"class_type":"PreviewAny","inputs":{"source":["1",0]}}},"extra_data":{"extra_pnginfo":{"workflow":{"extra":{"title":` + text +
+		`}}}}}`)
 	p.api(http.MethodPost, "/api/v2/jobs", `{"workflow":`+picture(`much`, 7)+`,"metadata":{"note":`+text+`}}`)
 	r := p.send(http.MethodPost, "/console/run", url.Values{"text": {`{"nodes":[{"id":1,"type":` + text + `,"mode":0}],"links":[]}`}}.Encode())
 	require.Equal(p.t, http.StatusUnprocessableEntity, r.status, r.body)
@@ -111,7 +149,8 @@ func TestEachPageOfAnAccountInFourStates(t *testing.T) {
 		p.s.command(t, "keys", "create", "--account", p.account)
 	}
 	p.await("the pictures", func() bool {
-		return strings.Contains(p.page("/console/gallery"), "before=") && strings.Contains(p.page("/console/assets"), "before=") && !strings.Contains(p.page("/console"), `class="state running"`)
+		return strings.Contains(p.page("/console/gallery"), "before=") && strings.Contains(p.page("/console/assets"), "before=") &&
+			!strings.Contains(p.page("/console"), `class="state running"`)
 	})
 	each(func(s pageStates) state { return s.much })
 	for _, page := range pages {
@@ -168,15 +207,18 @@ func TestPagesOfOperatorsWithMuchAndWithMarkup(t *testing.T) {
 	act("/console/queues", url.Values{"queue": {id}, "mode": {"paused"}})
 	pool := storetest.OpenPool(t, dsn)
 	for _, sql := range []string{
-		`insert into accounts (id, name, tier) select gen_random_uuid()::text, 'many-' || lpad(n::text, 5, '0'), 'free' from generate_series(1, 3000) n`,
+		`insert into accounts (id, name, tier) select gen_random_uuid()::text, 'many-' || lpad(n::text, 5, '0'), 'free' from generate_series(1,
+			3000) n`,
 		`insert into job_lanes (account, queued) select id, 1 from accounts where name like 'many-%' limit 900 on conflict do nothing`,
-		`insert into halted_streams (projection, stream, position, error) select 'usage_v1', 'job-' || n, n, '<b class="hostile">"><img src=x>' from generate_series(1, 20) n`,
+		`insert into halted_streams (projection, stream, position, error) select 'usage_v1', 'job-' || n, n, '<b class="hostile">"><img src=x>'
+			from generate_series(1, 20) n`,
 	} {
 		_, err := pool.Exec(t.Context(), sql)
 		require.NoError(t, err, sql)
 	}
 	o.await("a delivery", func() bool {
-		return strings.Contains(o.page("/console/deliveries?status=dead")+o.page("/console/deliveries?status=pending")+o.page("/console/deliveries?status=delivered"), "delivery-")
+		return strings.Contains(o.page("/console/deliveries?status=dead")+o.page("/console/deliveries?status=pending")+
+			o.page("/console/deliveries?status=delivered"), "delivery-")
 	})
 	b := o.open()
 	b.size(390, 900)
@@ -204,11 +246,13 @@ func TestPagesOfOperatorsWithMuchAndWithMarkup(t *testing.T) {
 	b.visit("/console/accounts")
 	seen := map[string]bool{}
 	for range 40 {
-		for _, name := range eval[[]string](b, `Array.from(document.querySelectorAll("tbody td:first-child")).map(function (c) { return c.innerText })`) {
+		for _, name := range eval[[]string](b, `Array.from(document.querySelectorAll("tbody td:first-child")).map(function (c) { return `+
+			`c.innerText })`) {
 			require.False(t, seen[name], "%s is shown twice", name)
 			seen[name] = true
 		}
-		next := eval[string](b, `(Array.from(document.querySelectorAll("main a")).find(function (a) { return a.innerText === "more accounts" }) || {}).href || ""`)
+		next := eval[string](b, `(Array.from(document.querySelectorAll("main a")).find(function (a) { return a.innerText === "more accounts" `+
+			`}) || {}).href || ""`)
 		if next == "" {
 			break
 		}

@@ -51,8 +51,10 @@ func TestWorkersMayBeKilledInTheMiddleOfABatchOfUploads(t *testing.T) {
 		w.start()
 	}
 	c.until("every upload is looked into", func() bool { return count(`select count(*) from files where ingest_since is not null`) == 0 })
-	require.Equal(t, len(assets), count(`select count(*) from events where type = 'asset.verified.v1' and (data->>'ok')::boolean and data->'scan'->>'verdict' is not null`))
-	require.Less(t, count(`select count(distinct coalesce(data->>'workflow', stream)) from events where type = 'asset.verified.v1'`), len(assets))
+	require.Equal(t, len(assets), count(`select count(*) from events where type = 'asset.verified.v1' and (data->>'ok')::boolean
+		and data->'scan'->>'verdict' is not null`))
+	require.Less(t, count(`select count(distinct coalesce(data->>'workflow', stream)) from events where type = 'asset.verified.v1'`),
+		len(assets))
 }
 
 // uploadTogether uploads small files at once and returns the assets.
@@ -71,10 +73,13 @@ func (s *service) uploadTogether(name string, count int) []string {
 }
 
 // uploadText uploads a file whose content is its path, and returns the asset.
-func (s *service) uploadText(path string) (string, error) {
+func (s *service) uploadText(path string) (string, error) { return s.uploadAs("", path, path) }
+
+// uploadAs uploads a text with the key of an account, and returns the asset.
+func (s *service) uploadAs(key, path, content string) (string, error) {
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
-	for _, field := range [][2]string{{"content_type", "text/plain"}, {"file_path", path}, {"file", path}} {
+	for _, field := range [][2]string{{"content_type", "text/plain"}, {"file_path", path}, {"file", content}} {
 		if err := form.WriteField(field[0], field[1]); err != nil {
 			return "", err
 		}
@@ -82,7 +87,13 @@ func (s *service) uploadText(path string) (string, error) {
 	if err := form.Close(); err != nil {
 		return "", err
 	}
-	resp, err := http.Post(s.base+"/api/v2/assets", form.FormDataContentType(), &body)
+	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.base+"/api/v2/assets", &body)
+	if err != nil {
+		return "", err
+	}
+	req.Header.Set("Content-Type", form.FormDataContentType())
+	req.Header.Set("X-API-Key", key)
+	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return "", err
 	}

@@ -28,7 +28,8 @@ func TestJobsOfTheSameChosenIDOutliveTheirWorkers(t *testing.T) {
 		c.command("accounts", "create", name, "--tier", "pro")
 		key := served.LastLine(c.command("keys", "create", "--account", name))
 		owners[key] = "chosen-" + name
-		status, body := c.asAccount(key, "POST", "/api/prompt", strings.Replace(long("chosen-"+name), "{", fmt.Sprintf(`{"prompt_id":%q,`, id), 1))
+		status, body := c.asAccount(key, "POST", "/api/prompt",
+			strings.Replace(long("chosen-"+name), "{", fmt.Sprintf(`{"prompt_id":%q,`, id), 1))
 		require.Equal(t, http.StatusOK, status, body)
 		require.Contains(t, body, id)
 	}

@@ -24,7 +24,8 @@ func watched(colour int) string {
 func TestFramesCrossProcesses(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)
-	conn, _, err := websocket.DefaultDialer.DialContext(t.Context(), "ws"+strings.TrimPrefix(c.base, "http")+"/ws?clientId=x", nil) // the dialer closes it
+	// the dialer closes it
+	conn, _, err := websocket.DefaultDialer.DialContext(t.Context(), "ws"+strings.TrimPrefix(c.base, "http")+"/ws?clientId=x", nil)
 	require.NoError(t, err)
 	defer conn.Close()
 	var id string

@@ -23,7 +23,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/child/scratch"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/localstack"
-	"github.com/millrace-dev/millrace/test/ports"
+	"github.com/millrace-dev/millrace/internal/localstack/stacktest/ports"
 )
 
 // binary is the program under test, built once.
@@ -84,7 +84,8 @@ func (p *process) start() {
 	require.NoError(p.t, err)
 	defer log.Close()
 	p.cmd = exec.Command(binary, p.args...)
-	p.cmd.Env = append(append(os.Environ(), "MILLRACE_LOG=warn", "MILLRACE_TEMPORAL_BIN="+filepath.Join(root(), "bin/millrace-temporal")), p.env...)
+	p.cmd.Env = append(append(os.Environ(), "MILLRACE_LOG=warn", "MILLRACE_TEMPORAL_BIN="+filepath.Join(root(), "bin/millrace-temporal")),
+		p.env...)
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	p.cmd.SysProcAttr = dieWithTest()
 	require.NoError(p.t, p.cmd.Start())
@@ -180,7 +181,10 @@ func serveOn(t *testing.T, stack *localstack.Stack, dir string) *cluster {
 func (c *cluster) startRoles() {
 	c.t.Helper()
 	role := func(name string, args ...string) *process {
-		p := &process{t: c.t, args: append([]string{"serve", "--roles", name, "--internal-addr", "127.0.0.1:0"}, args...), env: c.env, log: filepath.Join(c.dir, name+".log")}
+		p := &process{
+			t: c.t, args: append([]string{"serve", "--roles", name, "--internal-addr", "127.0.0.1:0"}, args...), env: c.env,
+			log: filepath.Join(c.dir, name+".log"),
+		}
 		p.start()
 		c.t.Cleanup(p.stop)
 		return p

@@ -57,10 +57,11 @@ func TestHistoriesOfRealRunsReplay(t *testing.T) {
 		"run-failed-at-once": s.ended(`{"prompt":{
 			"1":{"class_type":"ComfyMathExpression","inputs":{"expression":"a/0","values.a":1}},
 			"2":{"class_type":"PreviewAny","inputs":{"source":["1",0]}}}}`, "failed"),
-		"run-canceled":      s.canceled(strings.Replace(long("canceled"), "2048", "4096", 2)),
-		"run-expanded":      s.ended(expanding("expanded"), "completed"),
-		"run-cached":        s.ended(expanding("expanded"), "completed"),
-		"run-partly-cached": s.ended(strings.Replace(expanding("partly"), `"times":3`, `"times":4`, 1), "completed"), // three of the four nodes of the expansion are cached
+		"run-canceled": s.canceled(strings.Replace(long("canceled"), "2048", "4096", 2)),
+		"run-expanded": s.ended(expanding("expanded"), "completed"),
+		"run-cached":   s.ended(expanding("expanded"), "completed"),
+		// three of the four nodes of the expansion are cached
+		"run-partly-cached": s.ended(strings.Replace(expanding("partly"), `"times":3`, `"times":4`, 1), "completed"),
 	}
 	target := filepath.Join(dir, "histories")
 	if *record {
@@ -201,7 +202,8 @@ func branches() string {
 func wide(nodes int) string {
 	var b strings.Builder
 	for i := range nodes / 2 {
-		fmt.Fprintf(&b, `"a%d":{"class_type":"PrimitiveString","inputs":{"value":"v"}},"b%d":{"class_type":"PreviewAny","inputs":{"source":["a%d",0]}},`, i, i, i)
+		fmt.Fprintf(&b, `"a%d":{"class_type":"PrimitiveString","inputs":{"value":"v"}},"b%d":{"class_type":"PreviewAny",`+
+			`"inputs":{"source":["a%d",0]}},`, i, i, i)
 	}
 	return `{"prompt":{` + strings.TrimSuffix(b.String(), ",") + `}}`
 }

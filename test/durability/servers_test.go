@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/internal/domain/credit"
+	"github.com/millrace-dev/millrace/internal/config/amount"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	sim "github.com/millrace-dev/millrace/internal/sim/comfyui"
 )
@@ -143,7 +143,7 @@ func (c *cluster) checkServerCharges(ids []string) {
 		spent += 250_000 // MILLRACE_PRICE_RUN
 	}
 	require.Contains(c.t, c.command("accounts", "ledger", "local"), // fails if the balance differs from that of the events
-		"0.00 reserved, "+credit.Dollars(spent)+" spent, 1000.00 granted")
+		"0.00 reserved, "+amount.Dollars(spent)+" spent, 1000.00 granted")
 }
 
 // ends returns the outcomes of the attempts to run the segments of a job.
@@ -152,7 +152,8 @@ func (c *cluster) ends(id string) []job.SegmentEndedV1 {
 	conn, err := pgx.Connect(c.t.Context(), c.stack.DatabaseURL)
 	require.NoError(c.t, err)
 	defer conn.Close(c.t.Context())
-	rows, err := conn.Query(c.t.Context(), `select data from events where stream = $1 and type = $2 order by version`, job.ID(id).Stream(), job.TypeSegmentEnded)
+	rows, err := conn.Query(c.t.Context(), `select data from events where stream = $1 and type = $2 order by version`, job.ID(id).Stream(),
+		job.TypeSegmentEnded)
 	require.NoError(c.t, err)
 	ends, err := pgx.CollectRows(rows, pgx.RowTo[job.SegmentEndedV1])
 	require.NoError(c.t, err)

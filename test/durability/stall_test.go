@@ -19,11 +19,13 @@ import (
 // heavy is one chain of blurs, each of which takes about a second.
 func heavy(prefix string, blurs int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, `{"prompt":{"0":{"class_type":"EmptyImage","inputs":{"width":3072,"height":3072,"batch_size":1,"color":%d}}`, colour(prefix))
+	fmt.Fprintf(&b, `{"prompt":{"0":{"class_type":"EmptyImage","inputs":{"width":3072,"height":3072,"batch_size":1,"color":%d}}`,
+		colour(prefix))
 	for i := range blurs {
 		fmt.Fprintf(&b, `,"%d":{"class_type":"ImageBlur","inputs":{"image":["%d",0],"blur_radius":31,"sigma":2.0}}`, i+1, i)
 	}
-	fmt.Fprintf(&b, `,"%d":{"class_type":"ImageScale","inputs":{"image":["%d",0],"upscale_method":"area","width":64,"height":64,"crop":"disabled"}}`, blurs+1, blurs)
+	fmt.Fprintf(&b, `,"%d":{"class_type":"ImageScale","inputs":{"image":["%d",0],"upscale_method":"area","width":64,"height":64,`+
+		`"crop":"disabled"}}`, blurs+1, blurs)
 	fmt.Fprintf(&b, `,"%d":{"class_type":"SaveImage","inputs":{"images":["%d",0],"filename_prefix":%q}}}}`, blurs+2, blurs+1, prefix)
 	return b.String()
 }
@@ -62,7 +64,8 @@ func (c *cluster) attempts(id string) (n int) {
 	conn, err := pgx.Connect(c.t.Context(), c.stack.DatabaseURL)
 	require.NoError(c.t, err)
 	defer conn.Close(c.t.Context())
-	require.NoError(c.t, conn.QueryRow(c.t.Context(), `select max(coalesce((data ->> 'attempt')::int, 1)) from events where stream = $1 and type = $2`,
+	require.NoError(c.t, conn.QueryRow(c.t.Context(),
+		`select max(coalesce((data ->> 'attempt')::int, 1)) from events where stream = $1 and type = $2`,
 		job.ID(id).Stream(), job.TypeNodeStarted).Scan(&n))
 	return n
 }

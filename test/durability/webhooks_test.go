@@ -70,7 +70,8 @@ func TestWebhooksSurviveKilledProcesses(t *testing.T) {
 	r := newReceiver(t)
 	dir := dataDir(t)
 	c := serveOn(t, startStack(t, dir), dir)
-	c.env = append(c.env, "MILLRACE_WEBHOOK_ALLOW="+strings.TrimPrefix(r.URL, "http://"), "MILLRACE_WEBHOOK_TIMEOUT=5s", "MILLRACE_WEBHOOK_RETRIES="+strings.Repeat("500ms,", 49)+"500ms")
+	c.env = append(c.env, "MILLRACE_WEBHOOK_ALLOW="+strings.TrimPrefix(r.URL, "http://"), "MILLRACE_WEBHOOK_TIMEOUT=5s",
+		"MILLRACE_WEBHOOK_RETRIES="+strings.Repeat("500ms,", 49)+"500ms")
 	c.startRoles()
 	status, body := c.call("POST", "/api/v2/webhooks", fmt.Sprintf(`{"url":%q}`, r.URL))
 	require.Equal(t, http.StatusCreated, status, body)

@@ -170,7 +170,8 @@ func TestTheDoctorIsAskedOverHTTP(t *testing.T) {
 		asked := checksOf(t, c.reply("/doctor", ""))
 		out, _ := served.Command(t.Context(), os.LookupEnv, "doctor", "--json", "--data", start(t).Data) // that a check fails
 		printed := checksOf(t, out)
-		if len(asked) == len(printed) && asked["database"] == "ok" && asked["schema"] == "ok" && asked["temporal"] == "ok" && asked["workers"] == "ok" && asked["model workers"] == "ok" {
+		if len(asked) == len(printed) && asked["database"] == "ok" && asked["schema"] == "ok" && asked["temporal"] == "ok" &&
+			asked["workers"] == "ok" && asked["model workers"] == "ok" {
 			for name := range printed {
 				require.Contains(t, asked, name, "as the command has them")
 			}

@@ -56,7 +56,8 @@ func TestOperatorsRetryOverHTTP(t *testing.T) {
 
 	status, refused := c.admin("POST", "/jobs/"+id+"/retry", `{}`)
 	require.Equal(t, 400, status, refused)
-	status, made := c.admin("POST", "/jobs/"+id+"/retry", `{"actor":"kim","reason":"look again","from_node":"1","set":{"2.filename_prefix":"again"}}`)
+	status, made := c.admin("POST", "/jobs/"+id+"/retry",
+		`{"actor":"kim","reason":"look again","from_node":"1","set":{"2.filename_prefix":"again"}}`)
 	require.Equal(t, 201, status, made)
 	retry := made["retry"].(string)
 	c.await(retry, "completed")
@@ -70,7 +71,8 @@ func TestOperatorsRetryOverHTTP(t *testing.T) {
 
 	filter := `"filter":{"status":["succeeded"],"account":"` + account + `"}`
 	_, dry := c.admin("POST", "/jobs/retry", `{"actor":"kim","reason":"all","`+"filter"+`":{"status":["succeeded"],"account":"`+account+`"}}`)
-	require.Equal(t, "would be skipped", dry["outcomes"].([]any)[0].(map[string]any)["outcome"], "it was retried before, and the dry run knows")
+	require.Equal(t, "would be skipped", dry["outcomes"].([]any)[0].(map[string]any)["outcome"],
+		"it was retried before, and the dry run knows")
 	require.Equal(t, "would retry", dry["outcomes"].([]any)[1].(map[string]any)["outcome"])
 	_, done := c.admin("POST", "/jobs/retry", `{"actor":"kim","reason":"all",`+filter+`,"confirm":true}`)
 	outcomes := done["outcomes"].([]any)
@@ -84,7 +86,10 @@ func TestOperatorsRetryOverHTTP(t *testing.T) {
 		status, answer := c.admin("POST", path, `{"actor":"kim","reason":"r"}`)
 		require.Equal(t, want, status, "%s: %v", path, answer)
 	}
-	for path, want := range map[string]int{"/accounts/%ff": 404, "/accounts/%00/keys": 404, "/jobs?account=%ff": 400, "/jobs?class=%00": 400, "/webhooks?account=%00": 400} {
+	for path, want := range map[string]int{
+		"/accounts/%ff": 404, "/accounts/%00/keys": 404, "/jobs?account=%ff": 400, "/jobs?class=%00": 400,
+		"/webhooks?account=%00": 400,
+	} {
 		status, answer := c.admin("GET", path, "")
 		require.Equal(t, want, status, "%s: %v", path, answer)
 	}
@@ -106,7 +111,8 @@ const cheapGraph = `{"1":{"class_type":"EmptyImage","inputs":{"width":64,"height
 func TestOperatorsRunQueuesAccountsAndCreditOverHTTP(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, "free")
-	status, made := c.admin("POST", "/accounts", `{"actor":"kim","reason":"new customer","name":"made-over-http-`+time.Now().Format("150405.000000")+`","tier":"standard"}`)
+	status, made := c.admin("POST", "/accounts", `{"actor":"kim","reason":"new customer",`+
+		`"name":"made-over-http-`+time.Now().Format("150405.000000")+`","tier":"standard"}`)
 	require.Equal(t, 201, status, made)
 	id := made["id"].(string)
 	status, key := c.admin("POST", "/accounts/"+id+"/keys", `{"actor":"kim","reason":"first key"}`)

@@ -2,7 +2,10 @@ package e2e_test
 
 import (
 	"testing"
+	"time"
 
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 )
 
@@ -94,4 +97,23 @@ func TestJobsAreListedByTheirLabels(t *testing.T) {
 		}
 		require.Equal(t, want, got, query)
 	}
+}
+
+// An image that an editor uploads is looked into at once: the process delivers its ingestion with the commit. A relay would find
+// it after five seconds.
+func TestAnUploadedImageIsLookedIntoAtOnce(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, "pro")
+	name := uuid.NewString() + ".png"
+	require.Equal(t, 200, c.upload(name, pngOf(t, 5)).status)
+	conn, err := pgx.Connect(t.Context(), serversOf(t).Database)
+	require.NoError(t, err)
+	defer conn.Close(t.Context())
+	var took time.Duration
+	require.Eventually(t, func() bool {
+		return conn.QueryRow(t.Context(), `select v.recorded_at - c.recorded_at from events c join events v on v.stream = c.stream
+			where c.type = 'asset.created.v1' and c.data -> 'place' ->> 'filename' = $1 and v.type = 'asset.verified.v1'`, name).Scan(&took) == nil
+	}, time.Minute, 20*time.Millisecond)
+	t.Logf("looked into after %v", took)
+	require.Less(t, took, 5*time.Second)
 }

@@ -201,7 +201,8 @@ func TestTheBranchThatIsNotChosenNeverRuns(t *testing.T) {
 	messages, cached := got(id, socket.until(over(id)))
 	require.Empty(t, cached)
 	require.Equal(t, []string{
-		"execution_start", "execution_cached", "executing 3", "executing 1", "executing 4", "executing 9", "executed 9", "execution_success", "executing",
+		"execution_start", "execution_cached", "executing 3", "executing 1", "executing 4", "executing 9", "executed 9", "execution_success",
+		"executing",
 	}, messages)
 	require.Equal(t, "yes", c.shownText(id))
 }

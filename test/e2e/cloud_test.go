@@ -25,7 +25,8 @@ var slow = func() string {
 	for i := 1; i <= 40; i++ {
 		nodes = append(nodes, fmt.Sprintf(`"%d":{"class_type":"ImageBlur","inputs":{"image":["%d",0],"blur_radius":31,"sigma":10.0}}`, i, i-1))
 	}
-	return "{" + strings.Join(append(nodes, `"99":{"class_type":"SaveImage","inputs":{"images":["40",0],"filename_prefix":"slow"}}`), ",") + "}"
+	return "{" + strings.Join(append(nodes, `"99":{"class_type":"SaveImage","inputs":{"images":["40",0],"filename_prefix":"slow"}}`), ",") +
+		"}"
 }()
 
 func TestEverySurfaceReportsTheSameRun(t *testing.T) {
@@ -92,7 +93,8 @@ func TestAccountsSeeNothingOfEachOther(t *testing.T) {
 		"/api/job/" + id + "/status", "/api/v2/jobs/" + id, "/api/v2/jobs/" + id + "/workflow", "/api/v2/jobs/" + id + "/events",
 		"/api/jobs/" + id, "/api/history_v2/" + id, "/api/view?filename=e2e_00001_.png&type=output", "/api/v2/assets/" + asset,
 	} {
-		absent := strings.NewReplacer(id, "00000000-0000-4000-8000-000000000000", "e2e_00001_", "nothing", asset, "00000000-0000-4000-8000-000000000000").Replace(path)
+		absent := strings.NewReplacer(id, "00000000-0000-4000-8000-000000000000", "e2e_00001_", "nothing", asset,
+			"00000000-0000-4000-8000-000000000000").Replace(path)
 		got, want := other.do("GET", path, ""), other.do("GET", absent, "")
 		require.Equal(t, http.StatusNotFound, got.status, path)
 		require.Equal(t, want.body, got.body, "another's is answered as if it were absent")
@@ -137,7 +139,8 @@ func TestQueueCancelAndInterrupt(t *testing.T) {
 	require.InDelta(t, 1, c.json("GET", "/api/v2/jobs/"+waiting, "")["queue_position"], 0)
 	require.JSONEq(t, `{"exec_info":{"queue_remaining":4}}`, c.do("GET", "/prompt", "").body)
 
-	require.JSONEq(t, fmt.Sprintf(`{"deleted":[%q],"cleared":false}`, waiting), c.do("POST", "/api/queue", fmt.Sprintf(`{"delete":[%q,%q]}`, waiting, "x")).body)
+	require.JSONEq(t, fmt.Sprintf(`{"deleted":[%q],"cleared":false}`, waiting),
+		c.do("POST", "/api/queue", fmt.Sprintf(`{"delete":[%q,%q]}`, waiting, "x")).body)
 	require.Equal(t, "cancelled", c.status(waiting))
 	require.JSONEq(t, `{}`, c.do("POST", "/api/interrupt", "").body)
 	frames := socket.until(over(running))
@@ -180,7 +183,8 @@ func TestOutputsThatWereReadyAreSavedWhenAnotherNodeFails(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, "pro")
 	id := c.submit(`{"1":{"class_type":"PrimitiveString","inputs":{"value":"a"}},
-		"2":{"class_type":"RegexReplace","inputs":{"string":["1",0],"regex_pattern":"(","replace":"","case_insensitive":false,"multiline":false,"dotall":false,"count":0}},
+		"2":{"class_type":"RegexReplace","inputs":{"string":["1",0],"regex_pattern":"(","replace":"","case_insensitive":false,` +
+		`"multiline":false,"dotall":false,"count":0}},
 		"3":{"class_type":"PreviewAny","inputs":{"source":["2",0]}},
 		"4":{"class_type":"PreviewAny","inputs":{"source":["1",0]}}}`)
 	c.await(id, "failed")
@@ -205,7 +209,8 @@ func TestClientChosenIDsAndNumbers(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, "pro")
 	const id = "abcdefab-1234-4abc-8def-abcdefabcdef"
-	body := fmt.Sprintf(`{"prompt":%s,"prompt_id":%q,"number":-7.5,"client_id":"me","extra_data":{"api_key_service":"hush-hush"}}`, picture, id)
+	body := fmt.Sprintf(`{"prompt":%s,"prompt_id":%q,"number":-7.5,"client_id":"me","extra_data":{"api_key_service":"hush-hush"}}`, picture,
+		id)
 	require.JSONEq(t, fmt.Sprintf(`{"prompt_id":%q,"number":-7.5,"node_errors":{}}`, id), c.do("POST", "/prompt", body).body)
 	c.await(id, "completed")
 	again := c.do("POST", "/prompt", body)
@@ -272,26 +277,34 @@ func TestBadInputIsAnsweredByTheContract(t *testing.T) {
 		many[i] = fmt.Sprintf(`"%d":{"class_type":"EmptyImage","inputs":{}}`, i)
 	}
 	graphs := map[string]string{
-		"not an object":        `[]`,
-		"empty":                `{}`,
-		"unknown class":        `{"1":{"class_type":"Nothing","inputs":{}}}`,
-		"no class":             `{"1":{"inputs":{}}}`,
-		"no outputs":           `{"1":{"class_type":"EmptyImage","inputs":{"width":8,"height":8,"batch_size":1,"color":0}}}`,
-		"cycle":                `{"1":{"class_type":"ImageInvert","inputs":{"image":["2",0]}},"2":{"class_type":"ImageInvert","inputs":{"image":["1",0]}},"9":{"class_type":"SaveImage","inputs":{"images":["2",0],"filename_prefix":"x"}}}`,
-		"link to nothing":      `{"9":{"class_type":"SaveImage","inputs":{"images":["8",0],"filename_prefix":"x"}}}`,
-		"wrong type":           `{"1":{"class_type":"PrimitiveInt","inputs":{"value":1}},"9":{"class_type":"SaveImage","inputs":{"images":["1",0],"filename_prefix":"x"}}}`,
-		"not a number":         `{"1":{"class_type":"EmptyImage","inputs":{"width":"wide","height":8,"batch_size":1,"color":0}},"9":{"class_type":"SaveImage","inputs":{"images":["1",0],"filename_prefix":"x"}}}`,
-		"missing image":        `{"1":{"class_type":"LoadImage","inputs":{"image":"nothing.png"}},"9":{"class_type":"SaveImage","inputs":{"images":["1",0],"filename_prefix":"x"}}}`,
-		"path out of a folder": `{"1":{"class_type":"LoadImage","inputs":{"image":"../../etc/passwd"}},"9":{"class_type":"SaveImage","inputs":{"images":["1",0],"filename_prefix":"x"}}}`,
-		"editor graph":         `{"nodes":[],"links":[],"last_node_id":1}`,
-		"too many nodes":       "{" + strings.Join(many, ",") + "}",
-		"deep nesting":         `{"1":{"class_type":"PreviewAny","inputs":{"source":` + deep + `}}}`,
-		"NaN":                  `{"1":{"class_type":"PrimitiveFloat","inputs":{"value":NaN}},"9":{"class_type":"PreviewAny","inputs":{"source":["1",0]}}}`,
-		"a number's text NaN":  `{"1":{"class_type":"EmptyImage","inputs":{"width":"NaN","height":8,"batch_size":1,"color":0}},"9":{"class_type":"SaveImage","inputs":{"images":["1",0],"filename_prefix":"x"}}}`,
-		"beyond all numbers":   `{"1":{"class_type":"EmptyImage","inputs":{"width":1e999,"height":8,"batch_size":1,"color":0}},"9":{"class_type":"SaveImage","inputs":{"images":["1",0],"filename_prefix":"x"}}}`,
-		"huge string":          `{"1":{"class_type":"` + strings.Repeat("x", 4<<20) + `","inputs":{}}}`,
-		"huge node id":         `{"` + strings.Repeat("1", 1<<20) + `":{"class_type":"Nothing","inputs":{}}}`,
-		"duplicate key":        `{"1":{"class_type":"EmptyImage","class_type":"SaveImage","inputs":{}}}`,
+		"not an object": `[]`,
+		"empty":         `{}`,
+		"unknown class": `{"1":{"class_type":"Nothing","inputs":{}}}`,
+		"no class":      `{"1":{"inputs":{}}}`,
+		"no outputs":    `{"1":{"class_type":"EmptyImage","inputs":{"width":8,"height":8,"batch_size":1,"color":0}}}`,
+		"cycle": `{"1":{"class_type":"ImageInvert","inputs":{"image":["2",0]}},"2":{"class_type":"ImageInvert",` +
+			`"inputs":{"image":["1",0]}},"9":{"class_type":"SaveImage","inputs":{"images":["2",0],"filename_prefix":"x"}}}`,
+		"link to nothing": `{"9":{"class_type":"SaveImage","inputs":{"images":["8",0],"filename_prefix":"x"}}}`,
+		"wrong type": `{"1":{"class_type":"PrimitiveInt","inputs":{"value":1}},"9":{"class_type":"SaveImage",` +
+			`"inputs":{"images":["1",0],"filename_prefix":"x"}}}`,
+		"not a number": `{"1":{"class_type":"EmptyImage","inputs":{"width":"wide","height":8,"batch_size":1,"color":0}},` +
+			`"9":{"class_type":"SaveImage","inputs":{"images":["1",0],"filename_prefix":"x"}}}`,
+		"missing image": `{"1":{"class_type":"LoadImage","inputs":{"image":"nothing.png"}},"9":{"class_type":"SaveImage",` +
+			`"inputs":{"images":["1",0],"filename_prefix":"x"}}}`,
+		"path out of a folder": `{"1":{"class_type":"LoadImage","inputs":{"image":"../../etc/passwd"}},"9":{"class_type":"SaveImage",` +
+			`"inputs":{"images":["1",0],"filename_prefix":"x"}}}`,
+		"editor graph":   `{"nodes":[],"links":[],"last_node_id":1}`,
+		"too many nodes": "{" + strings.Join(many, ",") + "}",
+		"deep nesting":   `{"1":{"class_type":"PreviewAny","inputs":{"source":` + deep + `}}}`,
+		"NaN": `{"1":{"class_type":"PrimitiveFloat","inputs":{"value":NaN}},"9":{"class_type":"PreviewAny",` +
+			`"inputs":{"source":["1",0]}}}`,
+		"a number's text NaN": `{"1":{"class_type":"EmptyImage","inputs":{"width":"NaN","height":8,"batch_size":1,"color":0}},` +
+			`"9":{"class_type":"SaveImage","inputs":{"images":["1",0],"filename_prefix":"x"}}}`,
+		"beyond all numbers": `{"1":{"class_type":"EmptyImage","inputs":{"width":1e999,"height":8,"batch_size":1,"color":0}},` +
+			`"9":{"class_type":"SaveImage","inputs":{"images":["1",0],"filename_prefix":"x"}}}`,
+		"huge string":   `{"1":{"class_type":"` + strings.Repeat("x", 4<<20) + `","inputs":{}}}`,
+		"huge node id":  `{"` + strings.Repeat("1", 1<<20) + `":{"class_type":"Nothing","inputs":{}}}`,
+		"duplicate key": `{"1":{"class_type":"EmptyImage","class_type":"SaveImage","inputs":{}}}`,
 	}
 	for name, graph := range graphs {
 		t.Run(name, func(t *testing.T) {
@@ -307,7 +320,10 @@ func TestBadInputIsAnsweredByTheContract(t *testing.T) {
 			require.Subset(t, keys(decode(t, got.body)["error"]), []string{"code", "message"})
 		})
 	}
-	for _, path := range []string{"/api/job/bogus/status", "/api/v2/jobs/bogus", "/api/jobs/bogus", "/api/v2/jobs/00000000-0000-0000-0000-000000000000"} {
+	for _, path := range []string{
+		"/api/job/bogus/status", "/api/v2/jobs/bogus", "/api/jobs/bogus",
+		"/api/v2/jobs/00000000-0000-0000-0000-000000000000",
+	} {
 		require.Equal(t, http.StatusNotFound, c.do("GET", path, "").status, path)
 	}
 	require.Empty(t, c.json("GET", "/api/v2/jobs", "")["jobs"], "nothing half-written")
@@ -335,7 +351,8 @@ func TestObjectInfoListsWhatRuns(t *testing.T) {
 	}
 	name, _ := decode(t, c.upload("choose me.png", tinyPNG(t)).body)["name"].(string)
 	require.Contains(t, c.do("GET", "/object_info/LoadImage", "").body, name)
-	id := c.submit(fmt.Sprintf(`{"1":{"class_type":"LoadImage","inputs":{"image":%q}},"9":{"class_type":"PreviewImage","inputs":{"images":["1",0]}}}`, name))
+	id := c.submit(fmt.Sprintf(`{"1":{"class_type":"LoadImage","inputs":{"image":%q}},"9":{"class_type":"PreviewImage",`+
+		`"inputs":{"images":["1",0]}}}`, name))
 	c.await(id, "completed")
 }
 

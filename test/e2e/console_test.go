@@ -142,7 +142,8 @@ func TestConsoleShowsOwnJobsOnly(t *testing.T) {
 	require.Equal(t, strings.Count(live.body, `<script nonce="`), strings.Count(live.body, "<script"), "every script has the nonce")
 	require.NotRegexp(t, `<script[^>]*>[^<]`, live.body, "no script is written into the page")
 	require.Contains(t, b.get("/console/live.js").header.Get("Content-Type"), "text/javascript")
-	foreign := b.visit(http.MethodPost, "/console/jobs/"+id+"/cancel", "x=1", "Origin", "https://elsewhere.example", "Sec-Fetch-Site", "cross-site")
+	foreign := b.visit(http.MethodPost, "/console/jobs/"+id+"/cancel", "x=1", "Origin", "https://elsewhere.example", "Sec-Fetch-Site",
+		"cross-site")
 	require.Equal(t, http.StatusForbidden, foreign.status, "another site's form")
 	reader := &client{t: t, base: c.base, key: start(t).Run(t, "keys", "create", "--account", c.name, "--scope", "read")}
 	require.Equal(t, http.StatusForbidden, reader.signedIn().post("/console/jobs/"+id+"/cancel", nil).status)
@@ -153,6 +154,7 @@ func TestConsoleShowsOwnJobsOnly(t *testing.T) {
 	require.Equal(t, http.StatusSeeOther, canceled.status, canceled.body)
 	c.await(id, "cancelled")
 	require.Contains(t, b.get(canceled.header.Get("Location")).body, "asked to stop")
-	require.Regexp(t, `because the wrong picture</span></td><td class="tight">console:`, b.get("/console/jobs/"+id).body, "who asked, and why, is recorded")
+	require.Regexp(t, `because the wrong picture</span></td><td class="tight">console:`, b.get("/console/jobs/"+id).body,
+		"who asked, and why, is recorded")
 	require.Equal(t, http.StatusSeeOther, b.post("/console/signout", nil).status)
 }

@@ -13,7 +13,8 @@ func TestADownloadThatCannotBeReachedEndsItsTask(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, "pro")
 	watcher := c.dial("&clientId=a")
-	accepted := c.do("POST", "/api/assets/download", `{"source_url":"https://millrace.invalid/a.bin","tags":["input"]}`, "Content-Type", "application/json")
+	accepted := c.do("POST", "/api/assets/download", `{"source_url":"https://millrace.invalid/a.bin","tags":["input"]}`, "Content-Type",
+		"application/json")
 	require.Equal(t, http.StatusAccepted, accepted.status, accepted.body)
 	task, _ := decode(t, accepted.body)["task_id"].(string)
 	var states []any

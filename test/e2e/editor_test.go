@@ -41,7 +41,8 @@ func TestEditorRoutesAcceptTheSignInCookie(t *testing.T) {
 	b.cookie, _, _ = strings.Cut(in.header.Get("Set-Cookie"), ";")
 	require.Equal(t, "<title>An editor</title>", b.get("/").body)
 
-	conn, _, err := websocket.DefaultDialer.DialContext(t.Context(), "ws"+strings.TrimPrefix(b.base, "http")+"/ws?clientId=tab", http.Header{"Cookie": {b.cookie}, "Origin": {b.base}})
+	conn, _, err := websocket.DefaultDialer.DialContext(t.Context(), "ws"+strings.TrimPrefix(b.base, "http")+"/ws?clientId=tab",
+		http.Header{"Cookie": {b.cookie}, "Origin": {b.base}})
 	require.NoError(t, err)
 	t.Cleanup(func() { conn.Close() })
 	live := &socket{c, conn}

@@ -54,7 +54,8 @@ func TestANodeExpandsToAChainThatClientsSee(t *testing.T) {
 		require.Equal(t, "finished", state.(map[string]any)["state"], node)
 	}
 	require.Equal(t, "a-b-b-b", c.shownText(id))
-	require.EqualValues(t, 3, c.json("GET", "/api/v2/jobs/"+id, "")["progress"].(map[string]any)["nodes_total"], "nodes of the prompt count, those of expansions do not")
+	require.EqualValues(t, 3, c.json("GET", "/api/v2/jobs/"+id, "")["progress"].(map[string]any)["nodes_total"],
+		"nodes of the prompt count, those of expansions do not")
 }
 
 func TestAnExpandedNodeEndsAfterItsGraphAndBeforeItsReaders(t *testing.T) {
@@ -83,7 +84,8 @@ func TestExpansionsNest(t *testing.T) {
 	c := newClient(t, "pro")
 	id := c.submit(`{
 		"2":{"class_type":"MillraceRepeat","inputs":{"value":"x","node_class":"MillraceRepeat","input":"value","times":2,
-			"arguments":"{\"node_class\":\"StringConcatenate\",\"input\":\"string_a\",\"times\":2,\"arguments\":\"{\\\"string_b\\\":\\\"y\\\",\\\"delimiter\\\":\\\"\\\"}\"}"}},
+			"arguments":"{\"node_class\":\"StringConcatenate\",\"input\":\"string_a\",\"times\":2,` +
+		`\"arguments\":\"{\\\"string_b\\\":\\\"y\\\",\\\"delimiter\\\":\\\"\\\"}\"}"}},
 		"9":{"class_type":"PreviewAny","inputs":{"source":["2",0]}}}`)
 	c.await(id, "completed")
 	require.Equal(t, "xyyyy", c.shownText(id))
@@ -132,10 +134,16 @@ func TestAnExpansionThatCannotRunIsAnErrorOfTheNodeThatExpanded(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, "pro")
 	for name, change := range map[string][]string{
-		"a class that is not there":     {`"StringConcatenate"`, `"NoSuchClass"`, "class \"NoSuchClass\" is unknown"},
-		"a required input that is not":  {`\"delimiter\":\"-\"`, `\"other\":1`, "Required input is missing: delimiter"},
-		"an input that takes no such":   {`"StringConcatenate","input":"string_a"`, `"ImageBlur","input":"sigma"`, "Required input is missing: image"},
-		"an expansion in its place":     {`"node_class":"StringConcatenate","input":"string_a","times":3,`, `"node_class":"MillraceRepeat","input":"times","times":1,`, "Required input is missing"},
+		"a class that is not there":    {`"StringConcatenate"`, `"NoSuchClass"`, "class \"NoSuchClass\" is unknown"},
+		"a required input that is not": {`\"delimiter\":\"-\"`, `\"other\":1`, "Required input is missing: delimiter"},
+		"an input that takes no such": {
+			`"StringConcatenate","input":"string_a"`, `"ImageBlur","input":"sigma"`,
+			"Required input is missing: image",
+		},
+		"an expansion in its place": {
+			`"node_class":"StringConcatenate","input":"string_a","times":3,`,
+			`"node_class":"MillraceRepeat","input":"times","times":1,`, "Required input is missing",
+		},
 		"arguments that are no object":  {`"arguments":"{`, `"arguments":"[{`, "arguments must be one JSON object"},
 		"an output that it has not got": {`"times":3,`, `"times":3,"output":7,`, "index out of range"},
 	} {
@@ -182,7 +190,8 @@ func TestRepeatedJobUsesTheCachedExpansion(t *testing.T) {
 	c := newClient(t, "pro")
 	c.await(c.submit(repeated), "completed")
 	socket := c.dial("")
-	id := c.submit(strings.ReplaceAll(repeated, "PreviewAny", "SaveText"+`","inputs":{"text":["2",0],"filename_prefix":"t","format":"txt"}},"8":{"class_type":"PreviewAny`))
+	id := c.submit(strings.ReplaceAll(repeated, "PreviewAny",
+		"SaveText"+`","inputs":{"text":["2",0],"filename_prefix":"t","format":"txt"}},"8":{"class_type":"PreviewAny`))
 	messages, cached := got(id, socket.until(over(id)))
 	require.Equal(t, []any{"1", "2", "8"}, cached)
 	require.Contains(t, messages, "executing 9")

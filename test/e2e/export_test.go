@@ -78,7 +78,8 @@ func (c *client) viewed(name, folder string) string {
 func TestSeveralFilesAreDownloadedInOneArchive(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, "pro")
-	first := c.submit(strings.Replace(strings.ReplaceAll(picture, `"e2e"`, `"pack/one"`), `"9":`, `"8":{"class_type":"PreviewImage","inputs":{"images":["1",0]}},"9":`, 1))
+	first := c.submit(strings.Replace(strings.ReplaceAll(picture, `"e2e"`, `"pack/one"`), `"9":`,
+		`"8":{"class_type":"PreviewImage","inputs":{"images":["1",0]}},"9":`, 1))
 	second := c.submit(strings.ReplaceAll(picture, `"e2e"`, `"two"`)) // whose nodes, but the one that saves, are known
 	c.await(first, "completed")
 	c.await(second, "completed")
@@ -87,7 +88,8 @@ func TestSeveralFilesAreDownloadedInOneArchive(t *testing.T) {
 	input, _ := inputs[0].(map[string]any)["id"].(string)
 
 	watcher := c.dial("&clientId=a")
-	_, name := c.exported(`{"job_ids":["` + first + `","` + second + `"],"asset_ids":["` + input + `"],"naming_strategy":"group_by_job_id","include_previews":true}`)
+	_, name := c.exported(`{"job_ids":["` + first + `","` + second + `"],"asset_ids":["` + input +
+		`"],"naming_strategy":"group_by_job_id","include_previews":true}`)
 	answer := watcher.until(func(f frame) bool { return f.Type == "asset_export" && f.Data["status"] == "completed" })
 	var states []any
 	for _, f := range answer {
@@ -109,13 +111,15 @@ func TestSeveralFilesAreDownloadedInOneArchive(t *testing.T) {
 			preview = file
 		}
 	}
-	require.ElementsMatch(t, []string{first + "/pack/one_00001_.png", preview, second + "/two_00001_.png", "unknown/mine.png"}, slices.Collect(maps.Keys(holds)))
+	require.ElementsMatch(t, []string{first + "/pack/one_00001_.png", preview, second + "/two_00001_.png", "unknown/mine.png"},
+		slices.Collect(maps.Keys(holds)))
 	require.Equal(t, c.viewed("one_00001_.png&subfolder=pack", "output"), holds[first+"/pack/one_00001_.png"])
 	require.Equal(t, c.viewed("mine.png", "input"), holds["unknown/mine.png"])
 
 	// One file of a job, by its name; previews are left out, and so is what is not there.
 	absent := `"` + absentID + `"`
-	task, name := c.exported(`{"job_ids":["` + first + `"],"asset_ids":[` + absent + `],"job_asset_name_filters":{"` + first + `":["one_00001_.png"]},"naming_strategy":"preserve"}`)
+	task, name := c.exported(`{"job_ids":["` + first + `"],"asset_ids":[` + absent + `],"job_asset_name_filters":{"` + first +
+		`":["one_00001_.png"]},"naming_strategy":"preserve"}`)
 	require.Equal(t, []string{"pack/one_00001_.png"}, slices.Collect(maps.Keys(c.unpack(name))))
 	result := c.finished(task, "completed")
 	require.EqualValues(t, 2, result["assets_total"])
@@ -155,7 +159,10 @@ func TestExportsAreRefused(t *testing.T) {
 		require.Equal(t, status, got.status, "%s: %s", body, got.body)
 		require.Equal(t, want, decode(t, got.body)["code"], body)
 	}
-	for _, path := range []string{"/api/tasks/" + absentID, "/api/tasks/x", "/api/assets/exports/x.zip", "/api/assets/exports/export-20260304-120000-" + absentID + ".zip"} {
+	for _, path := range []string{
+		"/api/tasks/" + absentID, "/api/tasks/x", "/api/assets/exports/x.zip",
+		"/api/assets/exports/export-20260304-120000-" + absentID + ".zip",
+	} {
 		require.Equal(t, http.StatusNotFound, c.do("GET", path, "").status, path)
 	}
 

@@ -28,7 +28,8 @@ func TestLiveFramesComeWhileTheirNodeRuns(t *testing.T) {
 	s := c.dial("")
 	var texts []string
 	pictures := 0
-	for colour := 255; len(texts) == 0 || pictures == 0; colour-- { // a frame that its node's end overtakes is not reported, and the node is short
+	for colour := 255; len(texts) == 0 || pictures == 0; colour-- {
+		// a frame that its node's end overtakes is not reported, and the node is short
 		require.Positive(t, colour, "no text or no preview was ever sent")
 		id := c.submit(strings.Replace(sized, "255", fmt.Sprint(colour), 1))
 		got, shown := s.frames(id)

@@ -95,7 +95,8 @@ func TestJobLogsShowTheRun(t *testing.T) {
 	}
 	require.True(t, strings.HasSuffix(strings.TrimSpace(text), "run 1: succeeded"))
 
-	failing := c.submit(`{"1":{"class_type":"RegexReplace","inputs":{"string":"a","regex_pattern":"(","replace":"","case_insensitive":false,"multiline":false,"dotall":false,"count":0}},
+	failing := c.submit(`{"1":{"class_type":"RegexReplace","inputs":{"string":"a","regex_pattern":"(","replace":"","case_insensitive":false,` +
+		`"multiline":false,"dotall":false,"count":0}},
 		"5":{"class_type":"PreviewAny","inputs":{"source":["1",0]}}}`)
 	c.await(failing, "failed")
 	text, _ = c.json("GET", "/api/v2/jobs/"+failing+"/logs", "")["text"].(string)

@@ -39,7 +39,8 @@ func belongingsOf(t *testing.T, c *client) belongings {
 	task, archive := c.exported(`{"asset_ids":["` + asset + `"]}`)
 	return belongings{
 		theirs: map[string]string{
-			"JOB": id, "THEASSET": asset, "HASH": hash, "OUTPUT": "private_00001_.png", "INPUT": "clipspace-mask-private.png", "FILE": "drawer/x.json", "DIRECTORY": "drawer",
+			"JOB": id, "THEASSET": asset, "HASH": hash, "OUTPUT": "private_00001_.png", "INPUT": "clipspace-mask-private.png",
+			"FILE": "drawer/x.json", "DIRECTORY": "drawer",
 			"THEHOOK": hook, "THEDELIVERY": delivery, "THETASK": task, "THEARCHIVE": archive,
 		},
 		absent: map[string]string{
@@ -63,19 +64,21 @@ var requests = map[string]struct{ query, body string }{ // a table of the test
 	"POST /interrupt":               {body: `{"prompt_id":"JOB"}`},
 	"POST /jobs/cancel":             {body: `{"job_ids":["JOB"]}`},
 	"POST /api/v2/assets/from-hash": {body: `{"hash":"HASH","file_path":"x.png"}`},
-	"POST /prompt":                  {body: `{"prompt":{"1":{"class_type":"LoadImage","inputs":{"image":"INPUT"}},"9":{"class_type":"PreviewImage","inputs":{"images":["1",0]}}}}`},
-	"POST /api/v2/jobs":             {body: `{"workflow":{"1":{"class_type":"LoadImage","inputs":{"image":{"__type":"core/ASSET","info":{"id":"THEASSET"}}}},"9":{"class_type":"PreviewImage","inputs":{"images":["1",0]}}}}`},
-	"GET /api/v2/assets":            {query: "?name=OUTPUT"},
-	"GET /assets":                   {query: "?name_contains=OUTPUT&hash=HASH"},
-	"POST /assets":                  {body: `{"url":"https://files.invalid/x","preview_id":"THEASSET"}`},
-	"POST /assets/from-hash":        {body: `{"hash":"HASH","name":"x.png","tags":["mine"]}`},
-	"POST /assets/export":           {body: `{"job_ids":["JOB"],"asset_ids":["THEASSET"]}`},
-	"PUT /assets/{id}":              {body: `{"name":"mine","user_metadata":{"mine":true}}`},
-	"POST /assets/{id}/tags":        {body: `{"tags":["mine"]}`},
-	"DELETE /assets/{id}/tags":      {body: `{"tags":["output"]}`},
-	"GET /assets/tags/refine":       {query: "?name_contains=OUTPUT"},
-	"GET /assets/remote-metadata":   {query: "?url=THEASSET"},
-	"POST /userdata/{file}":         {query: "?overwrite=true", body: "mine now"},
+	"POST /prompt": {body: `{"prompt":{"1":{"class_type":"LoadImage","inputs":{"image":"INPUT"}},` +
+		`"9":{"class_type":"PreviewImage","inputs":{"images":["1",0]}}}}`},
+	"POST /api/v2/jobs": {body: `{"workflow":{"1":{"class_type":"LoadImage","inputs":{"image":{"__type":"core/ASSET",` +
+		`"info":{"id":"THEASSET"}}}},"9":{"class_type":"PreviewImage","inputs":{"images":["1",0]}}}}`},
+	"GET /api/v2/assets":          {query: "?name=OUTPUT"},
+	"GET /assets":                 {query: "?name_contains=OUTPUT&hash=HASH"},
+	"POST /assets":                {body: `{"url":"https://files.invalid/x","preview_id":"THEASSET"}`},
+	"POST /assets/from-hash":      {body: `{"hash":"HASH","name":"x.png","tags":["mine"]}`},
+	"POST /assets/export":         {body: `{"job_ids":["JOB"],"asset_ids":["THEASSET"]}`},
+	"PUT /assets/{id}":            {body: `{"name":"mine","user_metadata":{"mine":true}}`},
+	"POST /assets/{id}/tags":      {body: `{"tags":["mine"]}`},
+	"DELETE /assets/{id}/tags":    {body: `{"tags":["output"]}`},
+	"GET /assets/tags/refine":     {query: "?name_contains=OUTPUT"},
+	"GET /assets/remote-metadata": {query: "?url=THEASSET"},
+	"POST /userdata/{file}":       {query: "?overwrite=true", body: "mine now"},
 }
 
 // parameterOf returns the name in belongings that stands for a parameter of a path. A parameter that is missing here fails
@@ -91,7 +94,10 @@ func parameterOf(path, name string) string {
 	case name == "id":
 		return "JOB"
 	}
-	return map[string]string{"hash": "HASH", "file": "FILE", "dest": "moved.json", "class": "SaveImage", "delivery": "THEDELIVERY", "folder": "input", "name": "THEARCHIVE"}[name]
+	return map[string]string{
+		"hash": "HASH", "file": "FILE", "dest": "moved.json", "class": "SaveImage", "delivery": "THEDELIVERY",
+		"folder": "input", "name": "THEARCHIVE",
+	}[name]
 }
 
 var braces = regexp.MustCompile(`\{([a-z_]+)\}`)
@@ -107,7 +113,8 @@ func TestAnotherAccountsThingsAreAbsentOnEveryRoute(t *testing.T) {
 	require.NoError(t, err)
 	asked := 0
 	for _, op := range doc.Operations() {
-		if op.Public || op.Path == "/ws" || strings.HasPrefix(op.Path, "/upload/") || (op.Method == http.MethodPost && op.Path == "/api/v2/assets") || op.Path == "/free" {
+		if op.Public || op.Path == "/ws" || strings.HasPrefix(op.Path, "/upload/") ||
+			(op.Method == http.MethodPost && op.Path == "/api/v2/assets") || op.Path == "/free" {
 			continue // nothing is named, or a multipart body that names only what it brings; a socket hears of its own account
 		}
 		if !strings.HasPrefix(op.Path, "/api/v2/") && op.Routes[0] == op.Path {
@@ -120,7 +127,8 @@ func TestAnotherAccountsThingsAreAbsentOnEveryRoute(t *testing.T) {
 				require.NotEmpty(t, value, "%s: what stands for the parameter %s of another account?", op.Path, name)
 				return value
 			})
-			got, want := ask(stranger, op.Method, path+extra.query, extra.body, things.theirs), ask(stranger, op.Method, path+extra.query, extra.body, things.absent)
+			got, want := ask(stranger, op.Method, path+extra.query, extra.body, things.theirs),
+				ask(stranger, op.Method, path+extra.query, extra.body, things.absent)
 			require.Equal(t, want.status, got.status, "%s %s: %s", op.Method, path, got.body)
 			require.Equal(t, neutral(want.body, things.absent), neutral(got.body, things.theirs), "%s %s", op.Method, path)
 			if op.Method == http.MethodGet {

@@ -45,7 +45,8 @@ func TestTheLibraryHoldsWhatJobsAndUploadsMade(t *testing.T) {
 	hash, _ := output["hash"].(string)
 	again := c.do("POST", "/api/assets/from-hash", `{"hash":"`+hash+`","name":"again.png","tags":["input"]}`)
 	require.Equal(t, http.StatusCreated, again.status, again.body)
-	reused := c.submit(`{"1":{"class_type":"LoadImage","inputs":{"image":"again.png"}},"9":{"class_type":"PreviewImage","inputs":{"images":["1",0]}}}`)
+	reused := c.submit(`{"1":{"class_type":"LoadImage","inputs":{"image":"again.png"}},"9":{"class_type":"PreviewImage",` +
+		`"inputs":{"images":["1",0]}}}`)
 	c.await(reused, "completed")
 	require.Len(t, list("include_tags=temp"), 1)
 }

@@ -16,7 +16,11 @@ func TestForbiddenModelFailsItsNode(t *testing.T) {
 		kind   string
 		says   string
 	}{
-		"without funds": {[]string{"accounts", "credit", "", "--amount", "0", "--reason", "metered"}, "InsufficientFundsError", "insufficient_credits"},
+		"without funds": {
+			[]string{"accounts", "credit", "", "--amount", "0", "--reason", "metered"},
+			"InsufficientFundsError",
+			"insufficient_credits",
+		},
 		"router off":    {[]string{"accounts", "models", "", "--router", "off", "--reason", "test"}, "InactiveSubscriptionError", "not_enabled"},
 		"not its model": {[]string{"accounts", "models", "", "--deny", "sim/image", "--reason", "test"}, "ModelDownloadError", "forbidden"},
 	} {

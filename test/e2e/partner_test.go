@@ -37,7 +37,10 @@ func TestModelsAreOfferedAsNodeClasses(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, "pro")
 	all := c.json("GET", "/api/object_info", "")
-	for _, name := range []string{"Partner_sim_image", "Partner_bfl_flux-2-pro", "Partner_openai_gpt-image-2", "Partner_kling_kling-v3-image2video", "Partner_elevenlabs_sound-generation"} {
+	for _, name := range []string{
+		"Partner_sim_image", "Partner_bfl_flux-2-pro", "Partner_openai_gpt-image-2",
+		"Partner_kling_kling-v3-image2video", "Partner_elevenlabs_sound-generation",
+	} {
 		require.Contains(t, all, name)
 	}
 	def, _ := c.json("GET", "/api/object_info/Partner_sim_image", "")["Partner_sim_image"].(map[string]any)

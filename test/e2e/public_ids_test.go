@@ -314,7 +314,8 @@ func TestTwoAccountsChooseTheSameIDForTheirFiles(t *testing.T) {
 		loaded := c.submit(`{"1":{"class_type":"LoadImage","inputs":{"image":{"__type":"core/ASSET","info":{"id":"` + id + `"}}}},
 			"2":{"class_type":"GetImageSize","inputs":{"image":["1",0]}},"5":{"class_type":"PreviewAny","inputs":{"source":["2",0]}}}`)
 		c.await(loaded, "completed")
-		require.Contains(t, c.sees("GET", "/history/"+loaded, ""), fmt.Sprintf(`"text":["%d"]`, []int{3, 5}[i]), "a graph loads the file of its account")
+		require.Contains(t, c.sees("GET", "/history/"+loaded, ""), fmt.Sprintf(`"text":["%d"]`, []int{3, 5}[i]),
+			"a graph loads the file of its account")
 		task, archive := c.exported(`{"asset_ids":["` + id + `"],"naming_strategy":"asset_id"}`)
 		require.Contains(t, c.sees("GET", "/api/tasks/"+task, ""), id)
 		require.Equal(t, []string{id + ".png"}, keysOf(c.unpack(archive)))
@@ -325,11 +326,13 @@ func TestTwoAccountsChooseTheSameIDForTheirFiles(t *testing.T) {
 	require.Equal(t, "mine", decode(t, a.do("PUT", "/api/assets/"+id, `{"name":"mine"}`).body)["name"])
 	require.Equal(t, http.StatusNoContent, a.do("DELETE", "/api/assets/"+id, "").status)
 	require.Equal(t, http.StatusNotFound, a.do("GET", "/api/v2/assets/"+id, "").status)
-	require.Equal(t, "of-b.png", decode(t, b.do("GET", "/api/assets/"+id, "").body)["name"], "the file of another account with the same id stays")
+	require.Equal(t, "of-b.png", decode(t, b.do("GET", "/api/assets/"+id, "").body)["name"],
+		"the file of another account with the same id stays")
 	gone := a.addFile(id, "of-a.png", pngOf(t, 3))
 	require.Equal(t, http.StatusConflict, gone.status, "an id that the account used")
 
-	given := decode(t, b.do("POST", "/api/assets/from-hash", `{"hash":"`+decode(t, added[1].body)["hash"].(string)+`","name":"given.png","tags":["input","x"]}`).body)
+	given := decode(t, b.do("POST", "/api/assets/from-hash",
+		`{"hash":"`+decode(t, added[1].body)["hash"].(string)+`","name":"given.png","tags":["input","x"]}`).body)
 	theirs, _ := given["id"].(string)
 	taken, free := a.addFile(theirs, "t.png", pngOf(t, 11)), a.addFile(uuid.NewString(), "t.png", pngOf(t, 13))
 	require.Equal(t, free.status, taken.status, "an id that another account was given is free: %s", taken.body)

@@ -43,7 +43,8 @@ func requireOpened(t *testing.T, id string, behind time.Time) {
 	require.NoError(t, err)
 	defer conn.Close(context.WithoutCancel(t.Context()))
 	var at time.Time
-	require.NoError(t, conn.QueryRow(t.Context(), `select recorded_at from events where stream = 'job-' || $1 and type = $2`, id, job.TypeAdmitted).Scan(&at))
+	require.NoError(t, conn.QueryRow(t.Context(), `select recorded_at from events where stream = 'job-' || $1 and type = $2`, id,
+		job.TypeAdmitted).Scan(&at))
 	require.Less(t, at.Sub(behind), opened, "workers move the queue, not the sweep")
 }
 
@@ -115,7 +116,10 @@ func TestAMeteredAccountWithoutCreditIsRefused(t *testing.T) {
 	c.operator("accounts", "credit", c.name, "--amount", "0.01", "--reason", "trial")
 	require.Equal(t, http.StatusCreated, c.do("POST", "/api/v2/jobs", `{"workflow":`+picture+`}`, "Idempotency-Key", "k").status)
 	c.await(c.submit(picture), "completed")
-	for path, code := range map[string]string{"/api/prompt": `"type":"insufficient_credits"`, "/api/v2/jobs": `"code":"insufficient_credits"`} {
+	for path, code := range map[string]string{
+		"/api/prompt":  `"type":"insufficient_credits"`,
+		"/api/v2/jobs": `"code":"insufficient_credits"`,
+	} {
 		got = c.do("POST", path, `{"prompt":`+picture+`,"workflow":`+picture+`}`)
 		require.Equal(t, http.StatusPaymentRequired, got.status, "0.002 USD do not cover a run of 0.004")
 		require.Contains(t, got.body, code)

@@ -63,7 +63,8 @@ func (at servers) age(t *testing.T, statement, id string) {
 
 const (
 	agedJob = `update jobs_v1 set created_at = created_at - interval '40 days', job = jsonb_set(jsonb_set(job::jsonb,
-		'{submitted_at}', to_jsonb(now() - interval '40 days')), '{ended_at}', to_jsonb(now() - interval '40 days'))::json where id = $1 and state = 'succeeded'`
+		'{submitted_at}', to_jsonb(now() - interval '40 days')), '{ended_at}', to_jsonb(now() - interval '40 days'))::json where id = $1
+			and state = 'succeeded'`
 	agedAsset = `update files set expires_at = now() - interval '1 hour' where asset_id = $1`
 )
 
@@ -172,7 +173,8 @@ func TestAnObjectThatIsNoAssetReferenceIsNoImage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := &client{t: t, base: c.base, key: c.key}
-			graph := `{"1":{"class_type":"LoadImage","inputs":{"image":` + value + `}},"9":{"class_type":"PreviewImage","inputs":{"images":["1",0]}}}`
+			graph := `{"1":{"class_type":"LoadImage","inputs":{"image":` + value +
+				`}},"9":{"class_type":"PreviewImage","inputs":{"images":["1",0]}}}`
 			v2 := c.do("POST", "/api/v2/jobs", `{"workflow":`+graph+`}`)
 			require.Equal(t, http.StatusUnprocessableEntity, v2.status, v2.body)
 			failed, _ := decode(t, v2.body)["error"].(map[string]any)

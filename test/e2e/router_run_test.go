@@ -116,7 +116,8 @@ func TestProviderFailuresReachTheCaller(t *testing.T) { // R-45, R-51, R-52, R-5
 	}
 	picky := decode(t, c.do("POST", echo, `{"prompt":"x [sim:validation]"}`).body)["detail"].([]any)[0]
 	require.Equal(t, map[string]any{ // R-56: as the provider said it
-		"loc": []any{"body", "prompt"}, "msg": "The picture is too small", "type": "image_too_small", "ctx": map[string]any{"min_width": 64.0}, "input": "tiny",
+		"loc": []any{"body", "prompt"}, "msg": "The picture is too small", "type": "image_too_small", "ctx": map[string]any{"min_width": 64.0},
+		"input": "tiny",
 	}, picky)
 	subject := c.do("POST", echo, `{"prompt":"x [sim:policy]"}`)
 	require.Equal(t, "input_text", subject.header.Get("X-Comfy-Refusal-Subject"))
@@ -180,7 +181,8 @@ func TestQueuedRequests(t *testing.T) {
 	require.Equal(t, submitted.header.Get("X-Comfy-Request-Id"), id)
 	require.Equal(t, "IN_QUEUE", handle["status"])
 	require.EqualValues(t, 0, handle["queue_position"])
-	require.Equal(t, []any{base, base + "/status", base + "/cancel"}, []any{handle["response_url"], handle["status_url"], handle["cancel_url"]})
+	require.Equal(t, []any{base, base + "/status", base + "/cancel"},
+		[]any{handle["response_url"], handle["status_url"], handle["cancel_url"]})
 	again := c.do("POST", path, slow, "Idempotency-Key", "q")
 	require.Equal(t, 201, again.status)
 	require.Equal(t, id, decode(t, again.body)["request_id"])

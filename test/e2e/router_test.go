@@ -79,7 +79,10 @@ func TestModelsAreListed(t *testing.T) { // R-19 to R-30
 	for query, limit := range map[string]int{"": 20, "?limit=0": 20, "?limit=-3": 20, "?limit=7": 7, "?limit=99999999999999999999": 100} {
 		require.EqualValues(t, limit, c.json("GET", "/v2/models"+query, "")["limit"], query) // R-23, R-26
 	}
-	for _, query := range []string{"cursor=", "cursor=!", "cursor=MQ", "cursor=" + strings.Repeat("a", 513), "cursor=" + strings.Repeat("QUJD", 20), "limit=ten", "limit=1.5", "limit="} {
+	for _, query := range []string{
+		"cursor=", "cursor=!", "cursor=MQ", "cursor=" + strings.Repeat("a", 513),
+		"cursor=" + strings.Repeat("QUJD", 20), "limit=ten", "limit=1.5", "limit=",
+	} {
 		turnedDown(t, c.do("GET", "/v2/models?"+query, ""), 400, "invalid_input") // R-06, R-29
 	}
 	tag := whole.header.Get("ETag")
@@ -96,13 +99,18 @@ func TestAModelAndItsSchemaAreRead(t *testing.T) { // R-31 to R-35, R-83 to R-91
 	c := newClient(t, "creator")
 	got := c.do("GET", echo, "")
 	identified(t, got)
-	require.JSONEq(t, `{"id":"sim/echo","provider":"sim","model":"echo","billing":{"charges_on_policy_rejection":"no"},"alternates":["runware"]}`, got.body) // R-32: the service is not on https
+	// R-32: the service is not on https
+	require.JSONEq(t, `{"id":"sim/echo","provider":"sim","model":"echo","billing":{"charges_on_policy_rejection":"no"},`+
+		`"alternates":["runware"]}`, got.body)
 	for _, id := range []string{"sim/ecko", "sim/ECHO", "smi/echo"} {
 		r := c.do("GET", "/v2/models/"+id, "")
 		turnedDown(t, r, 404, "model_not_found")
 		require.Contains(t, decode(t, r.body)["detail"], "sim/echo") // R-07, R-35
 	}
-	for _, path := range []string{"/v2/models/nobody/nothing-like-this-at-all", "/v2/models/sim/echo/fast", "/v2/models/sim/echo%2Ffast", "/v2/nothing"} {
+	for _, path := range []string{
+		"/v2/models/nobody/nothing-like-this-at-all", "/v2/models/sim/echo/fast", "/v2/models/sim/echo%2Ffast",
+		"/v2/nothing",
+	} {
 		turnedDown(t, c.do("GET", path, ""), 404, "model_not_found") // R-05, R-16
 	}
 	turnedDown(t, c.do("GET", "/v1/models/sim", ""), 401, "unauthorized") // a key opens nothing there

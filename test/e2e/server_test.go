@@ -128,7 +128,10 @@ func (c *client) url(path string) string {
 
 func (c *client) send(req *http.Request) reply {
 	c.t.Helper()
-	direct := &http.Client{Transport: openapitest.Transport(c.t, http.DefaultTransport), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	direct := &http.Client{
+		Transport:     openapitest.Transport(c.t, http.DefaultTransport),
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 	res, err := direct.Do(req)
 	require.NoError(c.t, err)
 	defer res.Body.Close()

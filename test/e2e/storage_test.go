@@ -129,7 +129,10 @@ func TestStorageLimitOfAnAccount(t *testing.T) {
 	metrics := c.do("GET", "/admin/metrics", "", "Authorization", "Bearer "+adminToken)
 	require.Contains(t, metrics.body, "millrace_accounts_full ")
 	require.Contains(t, metrics.body, `millrace_account_storage_bytes{account="`)
-	for path, body := range map[string]string{"no limit given": `{"actor":"kim","reason":"r"}`, "less than nothing": `{"actor":"kim","reason":"r","limit_bytes":-1}`, "words": `{"actor":"kim","reason":"r","limit_bytes":"much"}`} {
+	for path, body := range map[string]string{
+		"no limit given":    `{"actor":"kim","reason":"r"}`,
+		"less than nothing": `{"actor":"kim","reason":"r","limit_bytes":-1}`, "words": `{"actor":"kim","reason":"r","limit_bytes":"much"}`,
+	} {
 		status, answer := c.admin("PUT", "/accounts/"+id+"/storage", body)
 		require.Equal(t, 400, status, "%s: %v", path, answer)
 	}

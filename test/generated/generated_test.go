@@ -91,8 +91,10 @@ func TestGeneratedRequestsAreAnsweredAsDocumented(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	run := exec.CommandContext(ctx, program, "run", s.Base+"/openapi.json", "--seed", "1", "--max-time", generatedTime,
-		"--phases", "coverage,fuzzing", "--mode", "all", "--workers", "2", "--request-timeout", "30", "--continue-on-failure", "--suppress-health-check", "all", "--no-color",
-		"--no-shrink", "--max-examples", "25", "--checks", "refused_as_documented,not_a_server_error,status_code_conformance,content_type_conformance")
+		"--phases", "coverage,fuzzing", "--mode", "all", "--workers", "2", "--request-timeout", "30", "--continue-on-failure",
+		"--suppress-health-check", "all", "--no-color",
+		"--no-shrink", "--max-examples", "25", "--checks",
+		"refused_as_documented,not_a_server_error,status_code_conformance,content_type_conformance")
 	run.Dir = dir
 	run.Env = append(os.Environ(), "SCHEMATHESIS_HOOKS=hooks", "PYTHONPATH="+hooks, "PYTHONDONTWRITEBYTECODE=1",
 		"MILLRACE_KNOWN="+filepath.Join(dir, "known.json"), "MILLRACE_TALLY="+filepath.Join(dir, "tally.json"))

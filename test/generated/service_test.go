@@ -133,7 +133,8 @@ func (s service) known() known {
 	s.await("/api/v2/jobs/"+job, "status", "succeeded")
 	picture := s.get("/view?filename=generated_00001_.png")
 	s.upload("/api/upload/image", nil, "image", "known.png", picture, "name")
-	asset := s.upload("/api/v2/assets", map[string]string{"content_type": "text/plain", "file_path": "known.txt"}, "file", "known.txt", []byte("known"), "id")
+	asset := s.upload("/api/v2/assets", map[string]string{"content_type": "text/plain", "file_path": "known.txt"}, "file", "known.txt",
+		[]byte("known"), "id")
 	task := s.made("/api/assets/export", kind, `{"asset_ids":["`+asset+`"]}`, "task_id")
 	hook := s.made("/api/v2/webhooks", kind, `{"url":"https://known.invalid/hook"}`, "id")
 	delivery := s.made("/api/v2/webhooks/"+hook+"/test", kind, ``, "id")
@@ -157,7 +158,8 @@ func (s service) known() known {
 	id := func(value string) map[string]string { return map[string]string{"id": value} }
 	requests := s.successful(archive, picture, hash, long)
 	requests["POST /assets/import"] = request{"json": map[string]any{"published_asset_ids": []string{asset}}}
-	requests["DELETE /api/v2/webhooks/{id}"] = request{"path": id(s.made("/api/v2/webhooks", kind, `{"url":"https://known.invalid/deleted"}`, "id"))}
+	requests["DELETE /api/v2/webhooks/{id}"] = request{"path": id(s.made("/api/v2/webhooks", kind, `{"url":"https://known.invalid/deleted"}`,
+		"id"))}
 	for n, path := range []string{"/assets/{id}", "/api/v2/assets/{id}"} {
 		name := fmt.Sprintf("deleted%d.txt", n)
 		fields := map[string]string{"content_type": "text/plain", "file_path": name}
@@ -224,7 +226,8 @@ func (s service) successful(archive *url.URL, picture []byte, hash, long string)
 		"POST /api/v2/jobs":             {"json": map[string]any{"workflow": json.RawMessage(graph)}},
 		"POST /upload/image":            {"form": map[string]string{}, "files": map[string][]byte{"image": picture}},
 		"POST /upload/mask": {
-			"form": map[string]string{"original_ref": `{"filename":"generated_00001_.png","type":"output"}`}, "files": map[string][]byte{"image": picture},
+			"form":  map[string]string{"original_ref": `{"filename":"generated_00001_.png","type":"output"}`},
+			"files": map[string][]byte{"image": picture},
 		},
 		"PUT /v2/models/{provider}/{model}/requests/{id}/cancel": {"path": map[string]string{"model": "image", "id": long}},
 		"POST /userdata/{file}/move/{dest}":                      {"path": map[string]string{"file": "moved.json", "dest": "there.json"}},

@@ -17,9 +17,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/child/scratch"
 	"github.com/millrace-dev/millrace/internal/cli"
 	"github.com/millrace-dev/millrace/internal/localstack"
+	"github.com/millrace-dev/millrace/internal/localstack/stacktest/ports"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
-	"github.com/millrace-dev/millrace/test/ports"
 	"github.com/millrace-dev/millrace/test/served"
 )
 
@@ -105,7 +105,8 @@ func start(t *testing.T) (data string) {
 // transactions returns how many each database has had.
 func transactions(t *testing.T, db *pgx.Conn) map[string]int64 {
 	t.Helper()
-	rows, err := db.Query(t.Context(), `select datname, xact_commit + xact_rollback from pg_stat_database where datname = 'millrace' or datname like 'temporal%'`)
+	rows, err := db.Query(t.Context(), `select datname, xact_commit + xact_rollback from pg_stat_database where datname = 'millrace'
+		or datname like 'temporal%'`)
 	require.NoError(t, err)
 	counts := map[string]int64{}
 	var name string

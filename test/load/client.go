@@ -46,7 +46,9 @@ func (c *Client) Send(ctx context.Context, method, path string, body []byte, hea
 }
 
 // sendOnce also returns the Retry-After of the answer; 0 means that the answer has none.
-func (c *Client) sendOnce(ctx context.Context, method, path string, body []byte, headers []string) (status int, answer []byte, after time.Duration) {
+func (c *Client) sendOnce(ctx context.Context, method, path string, body []byte,
+	headers []string,
+) (status int, answer []byte, after time.Duration) {
 	base := c.base()
 	if strings.HasPrefix(path, "http://") { // an address that the service returned
 		base = ""

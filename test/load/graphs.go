@@ -17,7 +17,8 @@ func Cheap(prefix string) string {
 	return fmt.Sprintf(`{"front":%t,"prompt":{
 		"1":{"class_type":"EmptyImage","inputs":{"width":64,"height":64,"batch_size":1,"color":%d}},
 		"2":{"class_type":"ImageInvert","inputs":{"image":["1",0]}},
-		"3":{"class_type":"SaveImage","inputs":{"images":["2",0],"filename_prefix":%q}}}}`, strings.Contains(prefix, "probe"), colour(prefix), prefix)
+		"3":{"class_type":"SaveImage","inputs":{"images":["2",0],"filename_prefix":%q}}}}`, strings.Contains(prefix, "probe"), colour(prefix),
+		prefix)
 }
 
 // Long is a graph of seconds.

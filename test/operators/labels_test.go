@@ -37,7 +37,8 @@ func TestAnAccountAsksOnlyForTheLabelsItMayAskFor(t *testing.T) {
 	status, body = b.do(http.MethodPost, "/api/v2/jobs", v2([]string{b.label}))
 	require.Equal(t, []any{http.StatusForbidden, "label_not_allowed"}, []any{status, errorOf(t, body)}, body)
 	status, body = b.do(http.MethodPost, "/api/prompt", asking(served.Text2Img(1, 1), "l-nobody"))
-	require.Equal(t, []any{http.StatusForbidden, "label_not_allowed"}, []any{status, errorOf(t, body)}, "what no server has does not show: %s", body)
+	require.Equal(t, []any{http.StatusForbidden, "label_not_allowed"}, []any{status, errorOf(t, body)}, "what no server has does not show: %s",
+		body)
 
 	b.command("accounts", "labels", b.name, "--allow", b.label, "--reason", "a contract")
 	require.Equal(t, "completed", b.ended(b.submit(served.Text2Img(2, 1))))

@@ -63,14 +63,17 @@ func TestAMachineRegistersItselfWithAToken(t *testing.T) {
 	require.Equal(t, http.StatusCreated, status, body)
 	require.NoError(t, json.Unmarshal([]byte(body), &made))
 	require.Greater(t, made.ExpiresAt, before, "renewed")
-	require.Equal(t, 1, b.query(`select count(*) from events where stream = $1 and type = 'server.registered.v1'`, "server-"+made.ID), "a renewal records nothing")
+	require.Equal(t, 1, b.query(`select count(*) from events where stream = $1 and type = 'server.registered.v1'`, "server-"+made.ID),
+		"a renewal records nothing")
 	status, body = register(map[string]any{"labels": []string{b.label, "more"}})
 	require.Equal(t, http.StatusCreated, status, body)
-	require.Equal(t, 2, b.query(`select count(*) from events where stream = $1 and type = 'server.registered.v1' and meta->>'actor' = $2`, "server-"+made.ID, "token:"+name), "other labels do")
+	require.Equal(t, 2, b.query(`select count(*) from events where stream = $1 and type = 'server.registered.v1' and meta->>'actor' = $2`,
+		"server-"+made.ID, "token:"+name), "other labels do")
 
 	for path, method := range map[string]string{
-		"/servers": http.MethodGet, "/servers/" + made.ID: http.MethodGet, "/servers/" + made.ID + "/drain": http.MethodPost, "/servers/tokens": http.MethodGet,
-		"/accounts": http.MethodGet, "/jobs": http.MethodGet, "/doctor": http.MethodGet,
+		"/servers": http.MethodGet, "/servers/" + made.ID: http.MethodGet, "/servers/" + made.ID + "/drain": http.MethodPost,
+		"/servers/tokens": http.MethodGet,
+		"/accounts":       http.MethodGet, "/jobs": http.MethodGet, "/doctor": http.MethodGet,
 	} {
 		status, body = b.send(method, "/admin"+path, secret, by())
 		require.Equal(t, http.StatusUnauthorized, status, "%s %s: %s", method, path, body)
@@ -138,9 +141,11 @@ func TestATokenNeedsNoReasonAndExpiresByItself(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(body), &made))
 	require.NotNil(t, made.ExpiresAt)
 	b.admin(http.MethodPost, "/servers/"+made.ID+"/remove", by())
-	named := served.LastLine(b.command("servers", "tokens", "create", "n-"+b.label, "--host", "10.1.0.0/16", "--host", "*.gpu.internal", "--reason", "GPU group"))
+	named := served.LastLine(b.command("servers", "tokens", "create", "n-"+b.label, "--host", "10.1.0.0/16", "--host", "*.gpu.internal",
+		"--reason", "GPU group"))
 	for address, want := range map[string]int{
-		"http://10.1.2.3:8188/" + b.label: http.StatusCreated, "http://a.gpu.internal/" + b.label: http.StatusCreated, "http://127.0.0.1:9/n-" + b.label: http.StatusForbidden,
+		"http://10.1.2.3:8188/" + b.label: http.StatusCreated, "http://a.gpu.internal/" + b.label: http.StatusCreated,
+		"http://127.0.0.1:9/n-" + b.label: http.StatusForbidden,
 	} {
 		status, body = b.send(http.MethodPost, "/admin/servers", named, map[string]any{"url": address})
 		require.Equal(t, want, status, body)
@@ -152,7 +157,11 @@ func TestATokenNeedsNoReasonAndExpiresByItself(t *testing.T) {
 	require.Contains(t, b.command("servers", "tokens", "list"), "*.gpu.internal,10.1.0.0/16")
 	status, body = b.admin(http.MethodPost, "/servers/tokens", by(map[string]any{"name": "m-" + b.label, "hosts": []string{"http://gpu"}}))
 	require.Equal(t, http.StatusBadRequest, status, body)
-	for _, bad := range []map[string]any{{"url": "ftp://host"}, {"url": "http://user:secret@host:1"}, {"url": "http://10.1.2.3:8188", "slots": 65}} {
+	for _, bad := range []map[string]any{
+		{"url": "ftp://host"},
+		{"url": "http://user:secret@host:1"},
+		{"url": "http://10.1.2.3:8188", "slots": 65},
+	} {
 		status, body = b.send(http.MethodPost, "/admin/servers", token.Secret, bad)
 		require.Equal(t, http.StatusUnprocessableEntity, status, body)
 	}

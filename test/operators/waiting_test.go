@@ -45,7 +45,8 @@ func TestAJobThatWaitsForAServerSaysWhyEverywhere(t *testing.T) {
 	b.command("servers", "drain", m.URL(), "--reason", "driver update")
 	id := b.submit(served.Text2Img(1, 1))
 	bodies := map[string]string{ // each with its status of a running job
-		"/api/v2/jobs/" + id: "running", "/api/job/" + id + "/status": "in_progress", "/api/jobs": "in_progress", "/api/jobs/" + id: "in_progress",
+		"/api/v2/jobs/" + id: "running", "/api/job/" + id + "/status": "in_progress", "/api/jobs": "in_progress",
+		"/api/jobs/" + id: "in_progress",
 	}
 	for path, running := range bodies {
 		b.await(path+" to say why", func() bool { _, wait, _ := b.waiting(path); return wait != nil })

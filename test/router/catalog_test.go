@@ -135,7 +135,8 @@ func TestTheCatalogChangesWhileTheServiceRuns(t *testing.T) {
 	c.put(t, "broken.yaml", "provider: broken\nmodels: [")
 	c.put(t, "acme.yaml", acme("done", before)) // not in force while another file has a mistake
 	c.until("the problem is reported", func() bool {
-		return strings.Contains(c.log.String(), "catalog reload failed; the previous catalog stays in force") && strings.Contains(c.log.String(), "broken.yaml")
+		return strings.Contains(c.log.String(), "catalog reload failed; the previous catalog stays in force") &&
+			strings.Contains(c.log.String(), "broken.yaml")
 	})
 	require.Equal(t, changed, c.seen(), "a broken file changes nothing")
 

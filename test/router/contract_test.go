@@ -132,7 +132,8 @@ func TestTruncatedBodyIs400(t *testing.T) { // lying Content-Length
 	conn, err := net.Dial("tcp", strings.TrimPrefix(c.base, "http://"))
 	require.NoError(t, err)
 	defer conn.Close()
-	_, err = fmt.Fprintf(conn, "POST /v2/models/sim/echo HTTP/1.1\r\nHost: router.example\r\nX-API-Key: %s\r\nContent-Length: 1000\r\n\r\n{\"prompt\":", c.key)
+	_, err = fmt.Fprintf(conn, "POST /v2/models/sim/echo HTTP/1.1\r\nHost: router.example\r\nX-API-Key: %s\r\nContent-Length: "+
+		"1000\r\n\r\n{\"prompt\":", c.key)
 	require.NoError(t, err)
 	require.NoError(t, conn.(*net.TCPConn).CloseWrite())
 	res, err := http.ReadResponse(bufio.NewReader(conn), nil)

@@ -27,7 +27,8 @@ func TestTheCredentialOfAJobAppearsNowhere(t *testing.T) {
 		fmt.Fprintln(&got, path, r.header, r.body)
 		return r
 	}
-	const graph = `{"1":{"class_type":"Partner_sim_image","inputs":{"prompt":"%s"}},"2":{"class_type":"SaveImage","inputs":{"images":["1",0],"filename_prefix":"sealed"}}}`
+	const graph = `{"1":{"class_type":"Partner_sim_image","inputs":{"prompt":"%s"}},"2":{"class_type":"SaveImage","inputs":{"images":["1",` +
+		`0],"filename_prefix":"sealed"}}}`
 	order := func(field, prompt string) (id string) {
 		r := do("POST", "/api/prompt", fmt.Sprintf(`{"prompt":`+graph+`,"extra_data":{"%s":"%s"}}`, prompt, field, c.key))
 		require.Equal(t, 200, r.status, r.body)
@@ -47,7 +48,8 @@ func TestTheCredentialOfAJobAppearsNowhere(t *testing.T) {
 			return state == "completed" || state == "failed"
 		})
 	}
-	require.Equal(t, map[string]bool{"completed": true, "failed": true}, map[string]bool{"completed": over["completed"], "failed": over["failed"]})
+	require.Equal(t, map[string]bool{"completed": true, "failed": true},
+		map[string]bool{"completed": over["completed"], "failed": over["failed"]})
 	c.until("the node waits for its model", func() bool { return c.job(running) == "in_progress" })
 
 	// While a job needs its credential, it is stored encrypted. Ended jobs have none.
@@ -78,10 +80,12 @@ func TestTheCredentialOfAJobAppearsNowhere(t *testing.T) {
 // tablesWith returns the tables of a database that contain a text, as text or as bytes.
 func (s *service) tablesWith(t *testing.T, database, text string) (found []string) {
 	t.Helper()
-	db, err := pgx.Connect(t.Context(), fmt.Sprintf("host=%s port=5432 user=millrace dbname=%s", filepath.Join(s.data, "postgres", "run"), database))
+	db, err := pgx.Connect(t.Context(), fmt.Sprintf("host=%s port=5432 user=millrace dbname=%s", filepath.Join(s.data, "postgres", "run"),
+		database))
 	require.NoError(t, err)
 	defer db.Close(context.WithoutCancel(t.Context()))
-	rows, err := db.Query(t.Context(), `select format('%I.%I', schemaname, tablename) from pg_tables where schemaname not in ('pg_catalog', 'information_schema')`)
+	rows, err := db.Query(t.Context(), `select format('%I.%I', schemaname, tablename) from pg_tables where schemaname not in ('pg_catalog',
+		'information_schema')`)
 	require.NoError(t, err)
 	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	require.NoError(t, err)

@@ -18,7 +18,8 @@ import (
 // leaveUnknown writes the events of a call whose process died while it sent the request.
 func (c *client) leaveUnknown(account string) call.ID {
 	c.t.Helper()
-	pool, err := postgres.Open(c.t.Context(), fmt.Sprintf("host=%s port=5432 user=millrace dbname=millrace", filepath.Join(c.data, "postgres", "run")), postgres.PoolOptions{MaxConns: 1})
+	pool, err := postgres.Open(c.t.Context(), fmt.Sprintf("host=%s port=5432 user=millrace dbname=millrace",
+		filepath.Join(c.data, "postgres", "run")), postgres.PoolOptions{MaxConns: 1})
 	require.NoError(c.t, err)
 	defer pool.Close()
 	types := eventlog.NewRegistry()
@@ -27,7 +28,10 @@ func (c *client) leaveUnknown(account string) call.ID {
 	_, err = eventstore.New(pool, types, nil).Append(c.t.Context(), eventlog.Append{
 		Stream: id.Stream(), Account: account, Expected: 0,
 		Events: []eventlog.Event{
-			{ID: call.EventID(id, 0, call.TypeAccepted), Type: call.TypeAccepted, Data: call.AcceptedV1{Model: "sim/echo", Provider: "sim", Mode: call.Sync, API: call.V2, Held: 40_000}},
+			{
+				ID: call.EventID(id, 0, call.TypeAccepted), Type: call.TypeAccepted,
+				Data: call.AcceptedV1{Model: "sim/echo", Provider: "sim", Mode: call.Sync, API: call.V2, Held: 40_000},
+			},
 			{ID: call.EventID(id, 0, call.TypeOutcomeUnknown), Type: call.TypeOutcomeUnknown, Data: call.OutcomeUnknownV1{
 				Model: "sim/echo", Failure: call.Failure{Type: call.InternalError, Status: 500, Detail: "interrupted"},
 			}},
@@ -105,7 +109,8 @@ func TestOperatorsSettleACallOverHTTP(t *testing.T) {
 	id := c.leaveUnknown(account)
 	path := "/calls/" + string(id) + "/reconcile"
 	require.Equal(t, 400, c.operate("POST", path, `{"charged_usd":"0.03"}`).status, "who and why")
-	require.Equal(t, 404, c.operate("POST", "/calls/"+string(id[:8])+"/reconcile", `{"actor":"kim","reason":"ticket 4","charged_usd":"0.03"}`).status, "a change names the whole id")
+	require.Equal(t, 404, c.operate("POST", "/calls/"+string(id[:8])+"/reconcile",
+		`{"actor":"kim","reason":"ticket 4","charged_usd":"0.03"}`).status, "a change names the whole id")
 	r := c.operate("POST", path, `{"actor":"kim","reason":"ticket 4","charged_usd":"0.03"}`)
 	require.Equal(t, 200, r.status, r.body)
 	var settled struct{ Call call.Call }

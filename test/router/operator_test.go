@@ -51,7 +51,8 @@ func TestOperatorsGrantAndDenyModelsOverHTTP(t *testing.T) { // R-14, R-15
 	path := "/accounts/" + id + "/models"
 	require.JSONEq(t, `{"account":"`+id+`","router":true,"allowed":null,"denied":[]}`, c.operate("GET", path, "").body)
 	for _, wrong := range []string{
-		`{"router":true,"allowed":null}`, `{` + who + `}`, `{` + who + `,"router":true}`, `{` + who + `,"allowed":null}`, `{` + who + `,"router":true,"allowed":["*"]}`,
+		`{"router":true,"allowed":null}`, `{` + who + `}`, `{` + who + `,"router":true}`, `{` + who + `,"allowed":null}`,
+		`{` + who + `,"router":true,"allowed":["*"]}`,
 		`{` + who + `,"router":true,"allowed":"sim/echo"}`, `{` + who + `,"router":true,"allowed":null,"denied":["x"]}`,
 	} {
 		require.Equal(t, 400, c.operate("PUT", path, wrong).status, wrong)

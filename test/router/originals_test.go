@@ -16,17 +16,19 @@ import (
 func TestGraphsWithComfyUIsOwnPartnerNodesRun(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
-	raw, err := os.ReadFile("../../internal/model/partner/originals.json")
+	raw, err := os.ReadFile("../../internal/partner/nodeclass/originals.json")
 	require.NoError(t, err)
 	var definitions map[string]json.RawMessage
 	require.NoError(t, json.Unmarshal(raw, &definitions))
 	for class, inputs := range map[string]string{
 		"FluxProUltraImageNode": `"prompt":"a lighthouse","prompt_upsampling":false,"seed":7,"aspect_ratio":"16:9","raw":false`,
-		"OpenAIGPTImage1":       `"prompt":"a lighthouse","seed":0,"quality":"low","background":"auto","size":"auto","n":1,"model":"gpt-image-2","custom_width":1024,"custom_height":1024`,
+		"OpenAIGPTImage1": `"prompt":"a lighthouse","seed":0,"quality":"low","background":"auto","size":"auto","n":1,` +
+			`"model":"gpt-image-2","custom_width":1024,"custom_height":1024`,
 	} {
 		defined := c.do("GET", "/object_info/"+class, "")
 		require.JSONEq(t, `{"`+class+`":`+string(definitions[class])+`}`, defined.body)
-		graph := fmt.Sprintf(`{"1":{"class_type":%q,"inputs":{%s}},"2":{"class_type":"SaveImage","inputs":{"images":["1",0],"filename_prefix":"original"}}}`, class, inputs)
+		graph := fmt.Sprintf(`{"1":{"class_type":%q,"inputs":{%s}},"2":{"class_type":"SaveImage","inputs":{"images":["1",0],`+
+			`"filename_prefix":"original"}}}`, class, inputs)
 		refused := c.do("POST", "/prompt", `{"prompt":`+graph+`}`)
 		require.Equal(t, http.StatusBadRequest, refused.status, "it is paid for, so it asks for a credential: %s", refused.body)
 		made := c.do("POST", "/prompt", `{"prompt":`+graph+`,"extra_data":{"api_key_comfy_org":"`+c.key+`"}}`)

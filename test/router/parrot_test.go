@@ -120,7 +120,10 @@ func later() http.HandlerFunc {
 func repeats(r *http.Request) string {
 	sent := r.Header.Get("Authorization")
 	_, key, _ := strings.Cut(sent, " ")
-	return strings.Join([]string{sent, key, url.QueryEscape(sent), url.PathEscape(key), base64.StdEncoding.EncodeToString([]byte(sent)), base64.URLEncoding.EncodeToString([]byte("k=" + key))}, " ")
+	return strings.Join([]string{
+		sent, key, url.QueryEscape(sent), url.PathEscape(key), base64.StdEncoding.EncodeToString([]byte(sent)),
+		base64.URLEncoding.EncodeToString([]byte("k=" + key)),
+	}, " ")
 }
 
 func parroted(w http.ResponseWriter, r *http.Request, status int, format string) {
@@ -183,7 +186,8 @@ func (h *heard) do(method, path, body string, headers ...string) reply {
 func TestTheCredentialOfAProviderAppearsNowhere(t *testing.T) {
 	t.Parallel()
 	h := &heard{client: newClient(t)}
-	r := h.do("POST", "/api/v2/webhooks", fmt.Sprintf(`{"url":%q,"events":["job.completed","job.failed","call.succeeded","call.failed","call.outcome_unknown"]}`, h.hooks))
+	r := h.do("POST", "/api/v2/webhooks", fmt.Sprintf(`{"url":%q,"events":["job.completed","job.failed","call.succeeded","call.failed",`+
+		`"call.outcome_unknown"]}`, h.hooks))
 	require.Equal(t, 201, r.status, r.body)
 	calls := h.parrotCalls()
 	queued := h.parrotRequests()
@@ -203,7 +207,10 @@ func TestTheCredentialOfAProviderAppearsNowhere(t *testing.T) {
 		h.do("GET", "/api/v2/jobs/"+id+"/logs", "")
 		h.do("GET", "/api/v2/jobs/"+id+"/events", "")
 	}
-	for _, path := range []string{"/api/history", "/api/jobs", "/api/v2/jobs", "/api/assets", "/api/object_info/Partner_parrot_says", "/v2/models/parrot/says/openapi.json"} {
+	for _, path := range []string{
+		"/api/history", "/api/jobs", "/api/v2/jobs", "/api/assets", "/api/object_info/Partner_parrot_says",
+		"/v2/models/parrot/says/openapi.json",
+	} {
 		h.do("GET", path, "")
 	}
 	for _, id := range append(calls, queued...) {
@@ -274,10 +281,14 @@ func (h *heard) parrotRequests() []string {
 func (h *heard) parrotJobs() (ids []string) {
 	h.t.Helper()
 	for graph, want := range map[string]string{
-		`{"1":{"class_type":"Partner_parrot_says","inputs":{"prompt":"a"}},"2":{"class_type":"PreviewAny","inputs":{"source":["1",0]}}}`:                                                              "completed",
-		`{"1":{"class_type":"Partner_parrot_loose","inputs":{"prompt":"b"}},"2":{"class_type":"PreviewAny","inputs":{"source":["1",0]}},"3":{"class_type":"PreviewAny","inputs":{"source":["1",1]}}}`: "completed",
-		`{"1":{"class_type":"Partner_parrot_says","inputs":{"prompt":"422"}},"2":{"class_type":"PreviewAny","inputs":{"source":["1",0]}}}`:                                                            "failed",
-		`{"1":{"class_type":"Partner_parrot_says","inputs":{"prompt":"400"}},"2":{"class_type":"PreviewAny","inputs":{"source":["1",0]}}}`:                                                            "failed",
+		`{"1":{"class_type":"Partner_parrot_says","inputs":{"prompt":"a"}},"2":{"class_type":"PreviewAny","inputs":{"source":["1",` +
+			`0]}}}`: "completed",
+		`{"1":{"class_type":"Partner_parrot_loose","inputs":{"prompt":"b"}},"2":{"class_type":"PreviewAny","inputs":{"source":["1",0]}},` +
+			`"3":{"class_type":"PreviewAny","inputs":{"source":["1",1]}}}`: "completed",
+		`{"1":{"class_type":"Partner_parrot_says","inputs":{"prompt":"422"}},"2":{"class_type":"PreviewAny","inputs":{"source":["1",` +
+			`0]}}}`: "failed",
+		`{"1":{"class_type":"Partner_parrot_says","inputs":{"prompt":"400"}},"2":{"class_type":"PreviewAny","inputs":{"source":["1",` +
+			`0]}}}`: "failed",
 	} {
 		r := h.do("POST", "/api/prompt", `{"prompt":`+graph+`,"extra_data":{"api_key_service":"`+h.key+`"}}`)
 		require.Equal(h.t, 200, r.status, r.body)

@@ -11,7 +11,8 @@ func TestPriceNamedOnAcceptanceIsCharged(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
 	estimate := c.do("POST", "/v2/models/bfl/flux-2-pro/estimate", `{"prompt":"x"}`)
-	require.JSONEq(t, `{"currency":"USD","source":"estimated","min_amount":0.03,"max_amount":0.075,"pricing_as_of":"2026-11-01"}`, estimate.body)
+	require.JSONEq(t, `{"currency":"USD","source":"estimated","min_amount":0.03,"max_amount":0.075,"pricing_as_of":"2026-11-01"}`,
+		estimate.body)
 	run := c.do("POST", "/v2/models/bfl/flux-2-pro", `{"prompt":"x"}`)
 	for run.status == 504 && t.Context().Err() == nil { // polling begins after a second, and the deadline here is short
 		run = c.do("POST", "/v2/models/bfl/flux-2-pro", `{"prompt":"x"}`)

@@ -14,10 +14,12 @@ provider: probe
 title: Probe
 base: https://probe.example
 auth: {kind: none}
-defaults: {charges_on_policy_rejection: no, price: {exact: "0", as_of: 2026-11-01}, limits: {bytes: 64KiB, stall: 5s, total: 30s}}
+defaults: {charges_on_policy_rejection: no, price: {exact: "0", as_of: 2026-11-01}, limits: {bytes: 64KiB, stall: 5s, ` +
+	`total: 30s}}
 models:
   - {model: json, title: JSON, protocol: sync, submit: {url: /json}}
-  - {model: typed, title: Typed, protocol: sync, submit: {url: /json}, output: {type: object, required: [url], properties: {url: {type: string}, a: {type: integer}}}}
+  - {model: typed, title: Typed, protocol: sync, submit: {url: /json}, output: {type: object, required: [url], properties: ` +
+	`{url: {type: string}, a: {type: integer}}}}
   - {model: bytes, title: Bytes, protocol: bytes, content_type: application/octet-stream, submit: {url: /bytes}}
   - model: slow
     title: Slow

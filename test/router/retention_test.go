@@ -13,16 +13,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api"
-	"github.com/millrace-dev/millrace/api/about"
-	"github.com/millrace-dev/millrace/api/cloud"
-	"github.com/millrace-dev/millrace/api/jobio"
-	"github.com/millrace-dev/millrace/api/live"
+	"github.com/millrace-dev/millrace/api/edge"
+	apirouter "github.com/millrace-dev/millrace/api/router"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/domain/credit"
 	"github.com/millrace-dev/millrace/internal/eventlog"
-	"github.com/millrace-dev/millrace/internal/model/catalog"
-	"github.com/millrace-dev/millrace/internal/model/router"
+	"github.com/millrace-dev/millrace/internal/partner/catalog"
+	"github.com/millrace-dev/millrace/internal/partner/router"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 	"github.com/millrace-dev/millrace/internal/postgres/callstore"
@@ -34,24 +32,24 @@ func (c *client) later(ahead time.Duration) *client {
 	c.t.Helper()
 	types := eventlog.NewRegistry()
 	require.NoError(c.t, errors.Join(call.Register(types), credit.Register(types)))
-	pool, err := postgres.Open(c.t.Context(), fmt.Sprintf("host=%s port=5432 user=millrace dbname=millrace", filepath.Join(c.data, "postgres", "run")), postgres.PoolOptions{MaxConns: 2})
+	pool, err := postgres.Open(c.t.Context(), fmt.Sprintf("host=%s port=5432 user=millrace dbname=millrace",
+		filepath.Join(c.data, "postgres", "run")), postgres.PoolOptions{MaxConns: 2})
 	require.NoError(c.t, err)
 	c.t.Cleanup(pool.Close)
 	events := eventstore.New(pool, types, nil)
 	models, err := catalog.Load(catalog.Options{Simulator: "http://127.0.0.1:1"})
 	require.NoError(c.t, err)
 	offers := router.Offers{Catalog: models, Lookup: func(string) (string, bool) { return "", false }}
-	handler, err := api.New(api.Deps{
-		Auth: account.NewKeys(accountstore.New(pool)), Jobs: struct{ api.Commands }{}, Reader: struct{ api.JobReader }{}, Queue: struct{ api.JobQueue }{}, Sources: struct{ cloud.Sources }{},
-		Links: struct{ jobio.Links }{}, Live: struct{ live.Source }{}, Readiness: struct{ about.Readiness }{}, Logger: slog.New(slog.DiscardHandler),
-		Router: &api.ModelRouter{
-			Models: &offers, Cursors: catalog.NewCursors(make([]byte, 32), time.Now),
-			Calls: call.NewService(call.Deps{
-				Store: callstore.New(pool, events, accountstore.NewCredits(pool, events)), Models: offers, Tiers: everything{},
-				Now: func() time.Time { return time.Now().Add(ahead) },
-			}),
-		},
-	}, api.Options{Mode: account.ModeKeys})
+	e, err := edge.New(edge.Deps{Auth: account.NewKeys(accountstore.New(pool)), Logger: slog.New(slog.DiscardHandler)},
+		edge.Options{Mode: account.ModeKeys})
+	require.NoError(c.t, err)
+	handler, err := api.New(e, apirouter.New(apirouter.Deps{
+		Edge: e, Models: &offers, Cursors: catalog.NewCursors(make([]byte, 32), time.Now),
+		Calls: call.NewService(call.Deps{
+			Store: callstore.New(pool, events, accountstore.NewCredits(pool, events)), Models: offers, Tiers: everything{},
+			Now: func() time.Time { return time.Now().Add(ahead) },
+		}),
+	}, apirouter.Options{MaxModelBody: 1 << 20, ModelBodies: 8 << 20, UploadIdle: time.Minute}))
 	require.NoError(c.t, err)
 	server := httptest.NewServer(handler)
 	c.t.Cleanup(server.Close)

@@ -87,7 +87,10 @@ func TestTheCeilingOnCommittedSpend(t *testing.T) { // R-46, R-77, R-78, R-80, R
 	for _, version := range []string{"v1", "v2"} {
 		r := c.do("POST", "/"+version+"/models/openai/gpt-image-2", `{"model":"gpt-image-2","prompt":"x","quality":"high","n":10}`)
 		r.failed(t, 429, "concurrency_limit_exceeded")
-		require.Equal(t, []string{"100", "0", "100"}, []string{r.header.Get(spendHeaders[0]), r.header.Get(spendHeaders[1]), r.header.Get(spendHeaders[2])})
+		require.Equal(t, []string{"100", "0", "100"}, []string{
+			r.header.Get(spendHeaders[0]), r.header.Get(spendHeaders[1]),
+			r.header.Get(spendHeaders[2]),
+		})
 	}
 }
 
@@ -117,7 +120,10 @@ func (e endless) Read([]byte) (int, error) {
 func TestALargeBodyIsRefusedEarly(t *testing.T) { // R-41
 	t.Parallel()
 	c := newClient(t)
-	for _, path := range []string{"/v2/models/sim/echo", "/v2/models/sim/echo/requests", "/v2/models/sim/echo/estimate", "/v1/models/sim/echo"} {
+	for _, path := range []string{
+		"/v2/models/sim/echo", "/v2/models/sim/echo/requests", "/v2/models/sim/echo/estimate",
+		"/v1/models/sim/echo",
+	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		req, err := http.NewRequestWithContext(ctx, "POST", c.base+path, endless{ctx})
 		require.NoError(t, err)
@@ -136,7 +142,8 @@ func TestALargeBodyIsRefusedEarly(t *testing.T) { // R-41
 		reply{res.StatusCode, res.Header, string(raw)}.failed(t, 413, "invalid_input")
 	}
 	long := `{"prompt":"` + strings.Repeat("x", maxBody) + `"}`
-	req, err := http.NewRequestWithContext(t.Context(), "POST", c.base+"/v2/models/sim/echo", struct{ io.Reader }{strings.NewReader(long)}) // chunked
+	// chunked
+	req, err := http.NewRequestWithContext(t.Context(), "POST", c.base+"/v2/models/sim/echo", struct{ io.Reader }{strings.NewReader(long)})
 	require.NoError(t, err)
 	req.Header.Set("X-API-Key", c.key)
 	c.send(req).failed(t, 413, "invalid_input")
@@ -149,7 +156,10 @@ func TestASecretOfAProviderAppearsNowhere(t *testing.T) { // R-62
 	c := newClient(t)
 	var got strings.Builder
 	var call string
-	for model, body := range map[string]string{"openai/gpt-image-2": `{"model":"gpt-image-2","quality":"low","prompt":"x%s"}`, "bfl/flux-2-pro": `{"prompt":"x%s"}`} {
+	for model, body := range map[string]string{
+		"openai/gpt-image-2": `{"model":"gpt-image-2","quality":"low","prompt":"x%s"}`,
+		"bfl/flux-2-pro":     `{"prompt":"x%s"}`,
+	} {
 		for _, mark := range []string{"", " [sim:policy]", " [sim:invalid]", " [sim:error]", " [sim:drop]", " [sim:html]"} {
 			r := c.do("POST", "/v2/models/"+model, fmt.Sprintf(body, mark))
 			fmt.Fprintln(&got, r.header, r.body)
@@ -176,7 +186,8 @@ func TestASecretOfAProviderAppearsNowhere(t *testing.T) { // R-62
 // count runs a query that counts on a database of the service.
 func (s *service) count(t *testing.T, database, query, text string) (n int) {
 	t.Helper()
-	db, err := pgx.Connect(t.Context(), fmt.Sprintf("host=%s port=5432 user=millrace dbname=%s", filepath.Join(s.data, "postgres", "run"), database))
+	db, err := pgx.Connect(t.Context(), fmt.Sprintf("host=%s port=5432 user=millrace dbname=%s", filepath.Join(s.data, "postgres", "run"),
+		database))
 	require.NoError(t, err)
 	defer db.Close(context.WithoutCancel(t.Context()))
 	require.NoError(t, db.QueryRow(t.Context(), query, text).Scan(&n))

@@ -23,10 +23,10 @@ import (
 	"github.com/millrace-dev/millrace/api/openapi/openapitest"
 	"github.com/millrace-dev/millrace/internal/child/scratch"
 	"github.com/millrace-dev/millrace/internal/cli"
+	"github.com/millrace-dev/millrace/internal/localstack/stacktest/ports"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
 	"github.com/millrace-dev/millrace/internal/sim"
-	"github.com/millrace-dev/millrace/test/ports"
 	"github.com/millrace-dev/millrace/test/served"
 )
 
@@ -55,7 +55,10 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	for name, value := range map[string]string{"OPENAI_API_KEY": credential, "BFL_API_KEY": credential, "ELEVENLABS_API_KEY": credential, "PARROT_API_KEY": parrotKey} {
+	for name, value := range map[string]string{
+		"OPENAI_API_KEY": credential, "BFL_API_KEY": credential, "ELEVENLABS_API_KEY": credential,
+		"PARROT_API_KEY": parrotKey,
+	} {
 		if err := os.Setenv(name, value); err != nil {
 			panic(err)
 		}
@@ -90,7 +93,8 @@ func settings(simulator string, others map[string]string, hooks, entries string)
 	return map[string]string{
 		"MILLRACE_PUBLIC_URL": "https://router.example", "MILLRACE_SIMULATOR": simulator, "MILLRACE_PROVIDER_URLS": strings.Join(providers, ","),
 		"MILLRACE_ROUTER_MAX_BODY": fmt.Sprint(maxBody), "MILLRACE_ROUTER_SPEND_CEILING": "1", "MILLRACE_ROUTER_CONCURRENCY": "0:8",
-		"MILLRACE_ROUTER_DEADLINE": deadline.String(), "MILLRACE_JWT_SECRET": jwtSecret, "MILLRACE_ADMIN_TOKEN": adminToken, "MILLRACE_CATALOG": entries, "MILLRACE_WEBHOOK_ALLOW": hooks,
+		"MILLRACE_ROUTER_DEADLINE": deadline.String(), "MILLRACE_JWT_SECRET": jwtSecret, "MILLRACE_ADMIN_TOKEN": adminToken,
+		"MILLRACE_CATALOG": entries, "MILLRACE_WEBHOOK_ALLOW": hooks,
 	}
 }
 

@@ -13,9 +13,9 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/child/scratch"
 	"github.com/millrace-dev/millrace/internal/cli"
+	"github.com/millrace-dev/millrace/internal/localstack/stacktest/ports"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
-	"github.com/millrace-dev/millrace/test/ports"
 )
 
 // Options say how a service is started.

@@ -18,10 +18,10 @@ import (
 	"github.com/millrace-dev/millrace/internal/comfyui"
 	"github.com/millrace-dev/millrace/internal/comfyui/driving"
 	"github.com/millrace-dev/millrace/internal/comfyui/placement"
+	"github.com/millrace-dev/millrace/internal/config/amount"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/credit"
 	"github.com/millrace-dev/millrace/internal/domain/job"
-	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	enginegraph "github.com/millrace-dev/millrace/internal/engine/graph"
 	enginenode "github.com/millrace-dev/millrace/internal/engine/node"
@@ -65,7 +65,7 @@ func newDeployment(t *testing.T, g served.Graph, machines ...*sim.Machine) *depl
 		t, pool, types, log, jobstore.New(pool, log), accountstore.NewCredits(pool, log), serverstore.New(pool, log), mem.New(),
 		job.RunRef{Job: job.NewID(), Account: account.LocalID, Run: 1},
 	}
-	require.NoError(t, d.credits.Grant(t.Context(), d.ref.Account, credit.Dollar, "ops", "trial"))
+	require.NoError(t, d.credits.Grant(t.Context(), d.ref.Account, amount.Dollar, "ops", "trial"))
 	for _, m := range machines {
 		r, err := server.ParseFixed(m.URL())
 		require.NoError(t, err)
@@ -135,9 +135,10 @@ func (d *deployment) worker(name string) *activities.Graph {
 	files := nodetest.NewFiles()
 	return activities.NewGraph(activities.Deps{
 		Events: d.log, Types: d.types, Sources: job.Sources{Events: d.log, Registry: d.types, Blobs: d.blobs},
-		Assets: noAssets{}, Tiers: oneSlot{}, Classes: classes, Values: nodevalue.New(d.blobs, 1<<20, 1<<20), Bus: noBus{}, Stops: activities.NewStops(),
+		Assets: noAssets{}, Tiers: oneSlot{}, Classes: classes, Values: nodevalue.New(d.blobs, 1<<20, 1<<20), Bus: noBus{},
+		Stops:    activities.NewStops(),
 		Files:    func(job.RunRef, string) activities.NodeFiles { return &nodeFiles{Files: files} },
-		Segments: activities.NewSegments(pool, driving.New(driving.Options{})), Jobs: d.jobs, Notify: func([]outbox.Intent) {},
+		Segments: activities.NewSegments(pool, driving.New(driving.Options{})), Jobs: d.jobs,
 		Worker: name, Log: slog.New(slog.DiscardHandler),
 	})
 }
@@ -228,7 +229,8 @@ func TestDriverWhoseSegmentWasTakenOverRecordsNothing(t *testing.T) {
 			}
 		}
 	}
-	require.Contains(t, [][]string{{account.LocalID, "first", "second"}, {account.LocalID, "second"}}, actors, "after the second driver the first one recorded nothing")
+	require.Contains(t, [][]string{{account.LocalID, "first", "second"}, {account.LocalID, "second"}}, actors,
+		"after the second driver the first one recorded nothing")
 	require.Len(t, executed, 7)
 	for id, n := range executed {
 		require.Equal(t, 1, n, "node %s", id)

@@ -80,6 +80,25 @@ func TestJobsSurviveBadServers(t *testing.T) {
 			m.Clear()
 		}
 	})
+	t.Run("a server with a class that has no name", func(t *testing.T) {
+		s := s.with(t)
+		s.healthy(2)
+		underWay := s.submit(served.Text2Img(250, 60))
+		bad := s.machines[0]
+		bad.Inject(comfyui.Garbage, comfyui.Always) // its classes are read again when it returns
+		s.healthy(1)
+		bad.Clear()
+		bad.Inject(comfyui.NamelessClass, comfyui.Always)
+		s.healthy(2)
+		require.Equal(t, "completed", s.ended(underWay))
+		require.Equal(t, "completed", s.ended(s.submit(served.Text2Img(251, 5))))
+		require.Contains(t, s.get("/api/object_info"), `"KSampler"`)
+		s.await("the class to be named", func() bool {
+			return strings.Contains(s.command("servers", "list"), "a class has no name") &&
+				strings.Contains(s.get("/admin/servers"), "a class has no name")
+		})
+		bad.Clear()
+	})
 	t.Run("a name that leads out of its folder", func(t *testing.T) {
 		s := s.with(t)
 		s.healthy(2)

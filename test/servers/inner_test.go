@@ -122,7 +122,10 @@ func (s *heard) take(kind int, raw []byte) (over bool) {
 // A client that watches a node which expands on a server receives the server's messages about the nodes of the
 // expansion, with the same ids, and none about added nodes. The outputs of these nodes are kept.
 func TestExpansionsOnServersAreReported(t *testing.T) {
-	s := start(t, comfyui.Options{Step: 10 * time.Millisecond, Previews: true, Without: []string{"ImageInvert"}, Classes: []*enginenode.Class{expanding()}})
+	s := start(t, comfyui.Options{
+		Step: 10 * time.Millisecond, Previews: true, Without: []string{"ImageInvert"},
+		Classes: []*enginenode.Class{expanding()},
+	})
 	m := s.machines[0]
 	of := func(seed int) served.Graph {
 		return served.Graph{
@@ -139,7 +142,8 @@ func TestExpansionsOnServersAreReported(t *testing.T) {
 	g["8"] = served.Node("ImageInvert", map[string]any{"image": []any{"5", 0}}) // runs locally: a node that exports the value is added
 	g["9"] = served.Node("SaveImage", map[string]any{"images": []any{"8", 0}, "filename_prefix": "inverted"})
 	watched := listen(t, s.Base, "watcher")
-	status, body := s.do(http.MethodPost, "/api/prompt", map[string]any{"prompt": g, "client_id": "watcher", "extra_data": map[string]any{"preview_method": "latent2rgb"}})
+	status, body := s.do(http.MethodPost, "/api/prompt",
+		map[string]any{"prompt": g, "client_id": "watcher", "extra_data": map[string]any{"preview_method": "latent2rgb"}})
 	require.Equal(t, http.StatusOK, status, body)
 	var answer struct {
 		ID string `json:"prompt_id"`

@@ -111,7 +111,8 @@ func TestBadInput(t *testing.T) {
 				g["1"] = served.Node("EmptyImage", map[string]any{"width": 64, "height": 64, "batch_size": 1, "color": 7 + int(fault)})
 				id := s.submitWith(g, on(0))
 				require.Contains(t, []string{"failed", "error"}, s.ended(id))
-				said := s.get("/api/history/"+id) + s.get("/api/v2/jobs/"+id) + s.get("/api/jobs/"+id) + s.command("jobs", "events", id) + s.command("jobs", "show", id)
+				said := s.get("/api/history/"+id) + s.get("/api/v2/jobs/"+id) + s.get("/api/jobs/"+id) + s.command("jobs", "events", id) +
+					s.command("jobs", "show", id)
 				require.NotRegexp(t, injected, said)
 				require.NotContains(t, said, "/home/")
 				var history map[string]struct {
@@ -133,12 +134,14 @@ func TestBadInput(t *testing.T) {
 		}
 		named := s.submitWith(g, with(0))
 		require.Equal(t, "completed", s.ended(named))
-		require.Equal(t, []string{"signed in with " + strings.Repeat("*", len(key))}, s.shown(named), "the server was given it, and repeats it in vain")
+		require.Equal(t, []string{"signed in with " + strings.Repeat("*", len(key))}, s.shown(named),
+			"the server was given it, and repeats it in vain")
 		other := s.submitWith(g, with(1))
 		require.Contains(t, []string{"failed", "error"}, s.ended(other), "the other one was not")
 		require.Contains(t, s.get("/api/history/"+other), "Please login first")
 		for _, id := range []string{named, other} {
-			said := s.get("/api/history/"+id) + s.get("/api/v2/jobs/"+id) + s.get("/api/jobs/"+id) + s.command("jobs", "events", id, "--json") + s.command("jobs", "timeline", id)
+			said := s.get("/api/history/"+id) + s.get("/api/v2/jobs/"+id) + s.get("/api/jobs/"+id) + s.command("jobs", "events", id, "--json") +
+				s.command("jobs", "timeline", id)
 			require.NotContains(t, said, key)
 		}
 		require.Empty(t, holding(t, s.Data, key), "it is in no file of the service")

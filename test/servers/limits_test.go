@@ -188,7 +188,10 @@ func (s *service) reclassed(m *comfyui.Machine) {
 	}
 	m.Kill()
 	s.await("that it is away", func() bool { return s.server(m.URL()).State == "away" })
-	fits := waiting(served.Graph{"1": served.Node("TestChanging", map[string]any{"text": "a"}), "2": served.Node("PreviewAny", map[string]any{"source": []any{"1", 0}})})
+	fits := waiting(served.Graph{
+		"1": served.Node("TestChanging", map[string]any{"text": "a"}),
+		"2": served.Node("PreviewAny", map[string]any{"source": []any{"1", 0}}),
+	})
 	fitsNot := waiting(served.Graph{
 		"1": served.Node("TestChanging", map[string]any{"text": "a"}), "3": served.Node("PreviewAny", map[string]any{"source": []any{"2", 0}}),
 		"2": served.Node("StringConcatenate", map[string]any{"string_a": []any{"1", 0}, "string_b": "b", "delimiter": ""}),

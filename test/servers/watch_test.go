@@ -57,9 +57,10 @@ func TestWatchOfServers(t *testing.T) {
 	})
 
 	w := server.Wait{Key: server.Key{Job: job.NewID(), Run: 1}, Account: "a", Since: time.Now().UTC(), Attempt: 1, Holder: "gone"}
-	made, _, err := d.store.Place(t.Context(), server.Round{Waits: []server.Wait{w}}, func(all []*server.Server, waiting []*server.Wait, _ map[string]time.Duration) ([]server.Placement, []server.Unplaced) {
-		return []server.Placement{{Wait: waiting[0], Server: all[0], Reason: "a test"}}, nil
-	})
+	made, _, err := d.store.Place(t.Context(), server.Round{Waits: []server.Wait{w}},
+		func(all []*server.Server, waiting []*server.Wait, _ map[string]time.Duration) ([]server.Placement, []server.Unplaced) {
+			return []server.Placement{{Wait: waiting[0], Server: all[0], Reason: "a test"}}, nil
+		})
 	require.NoError(t, err)
 	require.Len(t, made, 1)
 	ours, foreign := made[0].Prompt(1).String(), uuid.NewString()
@@ -69,7 +70,8 @@ func TestWatchOfServers(t *testing.T) {
 		return s.Running == 1 && s.Pending == 1 && s.Foreign == 1
 	})
 	require.NoError(t, d.store.GiveUp(t.Context(), made[0]))
-	require.Eventually(t, func() bool { return outcome(m, ours) == "interrupted" && outcome(m, foreign) == "success" }, patience, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return outcome(m, ours) == "interrupted" && outcome(m, foreign) == "success" }, patience,
+		20*time.Millisecond)
 	orphans, err := d.store.Orphans(t.Context(), made[0].Server)
 	require.NoError(t, err)
 	require.Empty(t, orphans)

@@ -11,13 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/workflowservice/v1"
 
+	"github.com/millrace-dev/millrace/internal/localstack/stacktest/authority"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
-	"github.com/millrace-dev/millrace/test/authority"
 )
 
 func (d *deployment) retention() time.Duration {
 	d.t.Helper()
-	found, err := d.client.WorkflowService().DescribeNamespace(d.t.Context(), &workflowservice.DescribeNamespaceRequest{Namespace: d.namespace})
+	found, err := d.client.WorkflowService().DescribeNamespace(d.t.Context(),
+		&workflowservice.DescribeNamespaceRequest{Namespace: d.namespace})
 	require.NoError(d.t, err)
 	return found.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration()
 }
@@ -58,7 +59,8 @@ func TestANamespaceWithoutRightsWorksWithoutSearchAttributes(t *testing.T) {
 	d := newDeployment(t, nil)
 	ca := authority.New(t)
 	front := temporaltest.NewFront(t, d.address, temporaltest.FrontRules{
-		Certificate: ca.Pair(t, "127.0.0.1", time.Now().Add(time.Hour)), Denied: "/temporal.api.operatorservice.v1.OperatorService/AddSearchAttributes",
+		Certificate: ca.Pair(t, "127.0.0.1", time.Now().Add(time.Hour)),
+		Denied:      "/temporal.api.operatorservice.v1.OperatorService/AddSearchAttributes",
 	})
 	d.env["TEMPORAL_ADDRESS"] = front.Address
 	d.env["TEMPORAL_TLS_SERVER_CA_CERT_PATH"] = authority.WriteFile(t, filepath.Join(t.TempDir(), "ca.pem"), ca.PEM)

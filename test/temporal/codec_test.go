@@ -98,7 +98,10 @@ func TestOperatorsHavePayloadsDecrypted(t *testing.T) {
 	const origin = "https://temporal.example"
 	keys := filepath.Join(t.TempDir(), "keys")
 	writeFile(t, keys, "# of histories\n"+keyOne+"\n")
-	d := newDeployment(t, map[string]string{"MILLRACE_TEMPORAL_KEYS_FILE": keys, "MILLRACE_TEMPORAL_UI_ORIGIN": origin, "MILLRACE_ADMIN_TOKEN": adminToken})
+	d := newDeployment(t, map[string]string{
+		"MILLRACE_TEMPORAL_KEYS_FILE": keys, "MILLRACE_TEMPORAL_UI_ORIGIN": origin,
+		"MILLRACE_ADMIN_TOKEN": adminToken,
+	})
 	p := d.serve(nil)
 	_, events := d.historyOf(d.client, p.paint(1))
 	raw, err := protojson.Marshal(events[0].GetWorkflowExecutionStartedEventAttributes().GetInput())
@@ -117,7 +120,8 @@ func TestOperatorsHavePayloadsDecrypted(t *testing.T) {
 	}
 	require.Equal(t, http.StatusUnauthorized, decode("POST").StatusCode)
 	require.Equal(t, http.StatusUnauthorized, decode("POST", "Authorization", "Bearer wrong").StatusCode)
-	require.Equal(t, http.StatusForbidden, decode("POST", "Authorization", "Bearer "+adminToken, "Origin", "https://elsewhere.example").StatusCode)
+	require.Equal(t, http.StatusForbidden, decode("POST", "Authorization", "Bearer "+adminToken, "Origin",
+		"https://elsewhere.example").StatusCode)
 	res := decode("OPTIONS", "Origin", origin)
 	require.Equal(t, http.StatusNoContent, res.StatusCode)
 	require.Equal(t, origin, res.Header.Get("Access-Control-Allow-Origin"))

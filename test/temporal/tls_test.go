@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/millrace-dev/millrace/internal/localstack/stacktest/authority"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
-	"github.com/millrace-dev/millrace/test/authority"
 )
 
 // secured is a deployment whose Temporal requires a client certificate and an API key, in files that may be replaced.
@@ -19,7 +19,10 @@ func secured(t *testing.T) (*deployment, *temporaltest.Front) {
 	dir, until := t.TempDir(), time.Now().Add(time.Hour)
 	d := newDeployment(t, nil)
 	ca := authority.New(t)
-	front := temporaltest.NewFront(t, d.address, temporaltest.FrontRules{Certificate: ca.Pair(t, "127.0.0.1", until), ClientCAs: ca.Pool(), Bearer: "one"})
+	front := temporaltest.NewFront(t, d.address, temporaltest.FrontRules{
+		Certificate: ca.Pair(t, "127.0.0.1", until), ClientCAs: ca.Pool(),
+		Bearer: "one",
+	})
 	cert, key := ca.Issue(t, "millrace", until)
 	d.env["TEMPORAL_ADDRESS"] = front.Address
 	d.env["TEMPORAL_TLS_SERVER_CA_CERT_PATH"] = authority.WriteFile(t, filepath.Join(dir, "ca.pem"), ca.PEM)

@@ -89,7 +89,8 @@ func same(want, got []string) bool {
 		return false
 	}
 	a, b := form(want[0]), form(got[0])
-	return (a == b || strings.HasPrefix(a, b) && strings.HasSuffix(got[0], "…") || strings.HasPrefix(b, a) && strings.HasSuffix(want[0], "…")) && same(want[1:], got[1:])
+	return (a == b || strings.HasPrefix(a, b) && strings.HasSuffix(got[0], "…") || strings.HasPrefix(b, a) &&
+		strings.HasSuffix(want[0], "…")) && same(want[1:], got[1:])
 }
 
 // lines returns the lines that are not empty at the end of an output.
@@ -150,7 +151,8 @@ func (s *service) session(t *testing.T, file string, all []step, known ids) stri
 	for _, one := range all {
 		want := lines(s.names.Replace(strings.Join(one.output, "\n")))
 		deadline, tick := time.Now().Add(20*time.Second), time.NewTicker(300*time.Millisecond)
-		asks := regexp.MustCompile(`list|show|timeline|events|status|diff|doctor|deliveries|ledger|storage [a-z]+$|views|readyz`).MatchString(one.command)
+		asks := regexp.MustCompile(`list|show|timeline|events|status|diff|doctor|deliveries|ledger|storage ` +
+			`[a-z]+$|views|readyz`).MatchString(one.command)
 		var got []string
 		for {
 			out, _ := s.run(t, "sh", known.in(s.names.Replace(one.command))) // a command that fails says so in what it prints
@@ -162,7 +164,7 @@ func (s *service) session(t *testing.T, file string, all []step, known ids) stri
 		}
 		tick.Stop()
 		if !*update {
-			require.True(t, same(want, got), "%s: $ %s\nprints\n%s\nand the page says\n%s\nwrite it anew with go test ./test/tutorials -update",
+			require.True(t, same(want, got), "%s: $ %s\nprints\n%s\nand the page says\n%s\nwrite it anew with go -C test test ./tutorials -update",
 				file, one.command, strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 		known.learn(want, got)
@@ -211,7 +213,7 @@ func (s *service) sessions(t *testing.T, file string, known ids) {
 			if out := s.pages.Replace(printed); *update && shape(out) != shape(body) {
 				written = strings.Replace(written, body, wrapped(strings.TrimRight(out, "\n")+"\n"), 1)
 			} else {
-				require.Equal(t, shape(body), shape(out), "%s: what an example prints; write it anew with go test ./test/tutorials -update", file)
+				require.Equal(t, shape(body), shape(out), "%s: what an example prints; write it anew with go -C test test ./tutorials -update", file)
 			}
 			printed = ""
 		case language == "" && strings.HasPrefix(body, "$ "):

@@ -22,8 +22,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/cli"
+	"github.com/millrace-dev/millrace/internal/localstack/stacktest/ports"
 	comfysim "github.com/millrace-dev/millrace/internal/sim/comfyui"
-	"github.com/millrace-dev/millrace/test/ports"
 	"github.com/millrace-dev/millrace/test/served"
 )
 
@@ -78,8 +78,12 @@ func start(t *testing.T) *service {
 	})
 	hooks := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
 	t.Cleanup(hooks.Close)
-	require.NoError(t, os.Setenv("MILLRACE_WEBHOOK_ALLOW", strings.TrimPrefix(hooks.URL, "http://"))) // else messages do not go to this machine
-	s.Service = served.Start(t, served.Options{Name: "mr-tutorials", Args: []string{"--temporal-ui-addr", "127.0.0.1:0"}, Out: &s.says, Log: &log, Patience: patience})
+	// else messages do not go to this machine
+	require.NoError(t, os.Setenv("MILLRACE_WEBHOOK_ALLOW", strings.TrimPrefix(hooks.URL, "http://")))
+	s.Service = served.Start(t, served.Options{
+		Name: "mr-tutorials", Args: []string{"--temporal-ui-addr", "127.0.0.1:0"}, Out: &s.says,
+		Log: &log, Patience: patience,
+	})
 	names = append([]string{documents, s.Base, "https://example.com", hooks.URL}, names...)
 	s.names = strings.NewReplacer(names...)
 	slices.Reverse(names)
@@ -100,8 +104,11 @@ func (s *service) prepare(t *testing.T) {
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(bin, "millrace"), []byte("#!/bin/sh\n"+asProgram+"=1 exec '"+self+"' \"$@\"\n"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(bin, "a-job"), []byte(s.names.Replace(oneJob)), 0o755))
-	s.env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "MILLRACE_DATA="+s.Data, "NO_COLOR=1", "KEY=", "BASE="+s.Base)
-	require.NoError(t, os.WriteFile(filepath.Join(s.work, "graph.json"), []byte(`{"prompt":{"1":{"class_type":"PrimitiveInt","inputs":{"value":1}},"2":{"class_type":"PreviewAny","inputs":{"source":["1",0]}}}}`), 0o600))
+	s.env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "MILLRACE_DATA="+s.Data, "NO_COLOR=1", "KEY=",
+		"BASE="+s.Base)
+	require.NoError(t, os.WriteFile(filepath.Join(s.work, "graph.json"),
+		[]byte(`{"prompt":{"1":{"class_type":"PrimitiveInt","inputs":{"value":1}},"2":{"class_type":"PreviewAny","inputs":{"source":["1",0]}}}}`),
+		0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(bin, "a-call"), []byte(s.names.Replace(oneCall)), 0o755))
 }
 
@@ -154,16 +161,27 @@ func (s *service) run(t *testing.T, language, text string) (string, error) {
 	return strings.ReplaceAll(string(out), "\r", ""), err
 }
 
-var assignment = regexp.MustCompile(`(?m)^[A-Z_]+=[^ \n]+( +#.*)?$`)
+var assignment = regexp.MustCompile(`(?m)^([A-Z_]+)=`)
+
+// keeping returns the text of a shell example that begins with the variables of the examples before it on its page, and
+// writes those that it sets into the same file. That is the reader's shell, in which a page's examples follow one another.
+func keeping(file, text string) string {
+	var b strings.Builder
+	b.WriteString("touch " + file + "; . ./" + file + "\n" + strings.TrimRight(text, "\n") + "\n")
+	for _, set := range assignment.FindAllStringSubmatch(text, -1) {
+		b.WriteString("declare -p " + set[1] + " >>" + file + " 2>/dev/null || true\n") // unless it was set for one command
+	}
+	return b.String()
+}
 
 // example runs a block until its output matches the page, because earlier work may not have finished.
-func (s *service) example(t *testing.T, b block, before string) string {
+func (s *service) example(t *testing.T, b block) string {
 	t.Helper()
 	asks := b.language == "sh" && !strings.Contains(b.text, " -d ") && !strings.Contains(b.text, " -F ")
 	deadline, tick := time.Now().Add(30*time.Second), time.NewTicker(200*time.Millisecond)
 	defer tick.Stop()
 	for {
-		out, err := s.run(t, b.language, before+b.text)
+		out, err := s.run(t, b.language, b.text)
 		if err == nil && (b.output == "" || shape(out) == shape(s.names.Replace(b.output))) {
 			return out
 		}
@@ -182,18 +200,18 @@ func (s *service) page(t *testing.T, file string) {
 	require.NoError(t, err)
 	page := string(raw)
 	all, ran := blocks(page), 0
-	variables, fresh := "", []string{}
-	written := page
+	fresh, written := []string{}, page
+	variables := strings.TrimSuffix(filepath.Base(file), ".md") + ".sh"
 	for _, b := range all {
 		if b.skipped != "" {
 			continue
 		}
 		ran++
 		b.text = strings.NewReplacer(fresh...).Replace(s.names.Replace(b.text))
-		out := s.example(t, b, variables)
-		for _, line := range assignment.FindAllString(b.text, -1) {
-			variables += line + "\n"
+		if b.language == "sh" {
+			b.text = keeping(variables, b.text)
 		}
+		out := s.example(t, b)
 		old, now := uuids.FindAllString(b.output, -1), uuids.FindAllString(out, -1)
 		for i := range min(len(old), len(now)) {
 			fresh = append(fresh, old[i], now[i])
@@ -205,7 +223,8 @@ func (s *service) page(t *testing.T, file string) {
 			continue
 		}
 		if b.output != "" {
-			require.Equal(t, shape(s.names.Replace(b.output)), shape(out), "%s: what this prints; write it anew with go test ./test/tutorials -update\n%s", file, b.text)
+			require.Equal(t, shape(s.names.Replace(b.output)), shape(out),
+				"%s: what this prints; write it anew with go -C test test ./tutorials -update\n%s", file, b.text)
 		}
 	}
 	require.Positive(t, ran, "%s has no example that is run", file)
@@ -228,7 +247,10 @@ func TestExamplesDoWhatThePagesSay(t *testing.T) {
 	banner := regexp.MustCompile("```\n(Millrace is ready.\n(?s:.*?))```").FindSubmatch(readme)
 	require.NotNil(t, banner)
 	require.Equal(t, shape(string(banner[1])), shape(s.says.String()), "what the service prints when it is ready")
-	for _, file := range []string{"README.md", "docs/tutorials/app.md", "docs/tutorials/providers.md", "docs/tutorials/gpus.md", "docs/tutorials/moving.md"} {
+	for _, file := range []string{
+		"README.md", "docs/tutorials/app.md", "docs/tutorials/providers.md", "docs/tutorials/gpus.md",
+		"docs/tutorials/moving.md",
+	} {
 		t.Run(file, func(t *testing.T) { s.page(t, filepath.Join(root, filepath.FromSlash(file))) })
 	}
 }

@@ -24,8 +24,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/child/scratch"
 	"github.com/millrace-dev/millrace/internal/cli"
 	"github.com/millrace-dev/millrace/internal/localstack"
+	"github.com/millrace-dev/millrace/internal/localstack/stacktest/ports"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
-	"github.com/millrace-dev/millrace/test/ports"
 	"github.com/millrace-dev/millrace/test/served"
 )
 
@@ -269,14 +269,16 @@ func (c *client) awaitDelivery(e endpoint, status string) map[string]any {
 // recorded returns the stored events of an account's webhooks.
 func (s *service) recorded(t *testing.T, account string) string {
 	t.Helper()
-	return s.query(t, `select coalesce(string_agg(type || ' ' || data::text || ' ' || meta::text, E'\n' order by position), '') from events where stream = 'webhooks-' || $1`, account)
+	return s.query(t, `select coalesce(string_agg(type || ' ' || data::text || ' ' || meta::text, E'\n' order by position), '') from events
+		where stream = 'webhooks-' || $1`, account)
 }
 
 // dump returns every event, view, delivery and outcome in the database, as text.
 func (s *service) dump(t *testing.T) string {
 	t.Helper()
 	return s.query(t, `select (select string_agg(e::text, E'\n') from events e) || (select string_agg(v::text, E'\n') from webhooks_v1 v)
-		|| (select string_agg(d::text, E'\n') from webhook_deliveries d)|| (select string_agg(encode(sealed, 'escape'), E'\n') from webhook_endpoints)`)
+		|| (select string_agg(d::text, E'\n') from webhook_deliveries d)|| (select string_agg(encode(sealed, 'escape'), E'\n')
+			from webhook_endpoints)`)
 }
 
 func (s *service) query(t *testing.T, sql string, args ...any) string {

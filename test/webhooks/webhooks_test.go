@@ -297,8 +297,10 @@ func TestForbiddenAddressesAreRefused(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
 	for _, url := range []string{
-		"", "http://example.com/x", "https://", "ftp://example.com", "https://127.0.0.1/x", "https://localhost:8443/x", "https://[::1]/", "https://10.0.0.8/",
-		"https://169.254.169.254/latest/meta-data", "https://0x7f.1/", "https://user:pass@example.com/", "https://example.com/#frag", "https://[::ffff:127.0.0.1]/",
+		"", "http://example.com/x", "https://", "ftp://example.com", "https://127.0.0.1/x", "https://localhost:8443/x", "https://[::1]/",
+		"https://10.0.0.8/",
+		"https://169.254.169.254/latest/meta-data", "https://0x7f.1/", "https://user:pass@example.com/", "https://example.com/#frag",
+		"https://[::ffff:127.0.0.1]/",
 		"https://" + strings.Repeat("a", 2048) + ".com/", "//example.com", "https:example.com",
 	} {
 		body, err := json.Marshal(map[string]string{"url": url})
@@ -310,7 +312,10 @@ func TestForbiddenAddressesAreRefused(t *testing.T) {
 		}
 		require.Equal(t, http.StatusBadRequest, got.status, "%s: %s", url, got.body)
 	}
-	for _, body := range []string{`{"url":"https://example.com/a","events":["node.executed"]}`, `{"url":"https://example.com/a","secret":"mine"}`, `{"url":7}`, `[]`} {
+	for _, body := range []string{
+		`{"url":"https://example.com/a","events":["node.executed"]}`,
+		`{"url":"https://example.com/a","secret":"mine"}`, `{"url":7}`, `[]`,
+	} {
 		require.Equal(t, http.StatusBadRequest, c.do("POST", "/api/v2/webhooks", body).status, body)
 	}
 }
@@ -406,7 +411,14 @@ func TestAKeyThatOnlyReadsChangesNoWebhook(t *testing.T) {
 	e := c.register("https://hooks.invalid/x")
 	c.key = served.LastLine(c.s.run(t, "keys", "create", "--account", c.name, "--scope", "read"))
 	require.Equal(t, http.StatusOK, c.do("GET", e.path(), "").status)
-	for _, call := range [][2]string{{"POST", "/api/v2/webhooks"}, {"DELETE", e.path()}, {"PATCH", e.path()}, {"POST", e.path() + "/secret"}, {"POST", e.path() + "/test"}, {"POST", e.path() + "/replay"}} {
+	for _, call := range [][2]string{
+		{"POST", "/api/v2/webhooks"},
+		{"DELETE", e.path()},
+		{"PATCH", e.path()},
+		{"POST", e.path() + "/secret"},
+		{"POST", e.path() + "/test"},
+		{"POST", e.path() + "/replay"},
+	} {
 		require.Equal(t, http.StatusForbidden, c.do(call[0], call[1], `{}`).status, call)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
+	"github.com/millrace-dev/millrace/internal/localstack/stacktest/authority"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
-	"github.com/millrace-dev/millrace/test/authority"
 	"github.com/millrace-dev/millrace/worker/dial"
 )
 
@@ -121,27 +121,79 @@ func TestARefusedConnectionNamesItsRemedy(t *testing.T) {
 		front  *temporaltest.FrontRules // in place of the usual server
 		want   []string
 	}{
-		"a CA of another":         {func(t *testing.T, s *dial.Settings) { s.CA = write(t, stranger.PEM) }, nil, []string{"unknown authority", "TEMPORAL_TLS_SERVER_CA_CERT_PATH"}},
-		"the CAs of the system":   {func(_ *testing.T, s *dial.Settings) { s.CA = "" }, nil, []string{"unknown authority", "TEMPORAL_TLS_SERVER_CA_CERT_PATH"}},
-		"a name of another":       {func(_ *testing.T, s *dial.Settings) { s.ServerName = "other.example" }, nil, []string{"other.example", "TEMPORAL_TLS_SERVER_NAME"}},
-		"an expired server":       {nil, &temporaltest.FrontRules{Certificate: h.ca.Pair(t, "127.0.0.1", time.Now().Add(-time.Minute))}, []string{"expired", "renew the server's certificate"}},
-		"no client certificate":   {func(_ *testing.T, s *dial.Settings) { s.Cert, s.Key = "", "" }, nil, []string{"certificate required", "TEMPORAL_TLS_CLIENT_CERT_PATH"}},
-		"a stranger's":            {func(t *testing.T, s *dial.Settings) { s.Cert, s.Key = issue(t, stranger, tomorrow()) }, nil, []string{"client certificate that its CA has signed", "TEMPORAL_TLS_CLIENT_CERT_PATH"}},
-		"an expired client":       {func(t *testing.T, s *dial.Settings) { s.Cert, s.Key = issue(t, h.ca, time.Now().Add(-time.Minute)) }, nil, []string{"expired on", "renew it"}},
-		"no TLS to a TLS server":  {func(_ *testing.T, s *dial.Settings) { *s = dial.Settings{Address: s.Address, Namespace: s.Namespace} }, nil, []string{"TEMPORAL_TLS=true"}},
-		"TLS to a plain server":   {func(_ *testing.T, s *dial.Settings) { s.Address = plain }, nil, []string{"leave out the TLS settings", "speaks no TLS"}},
-		"a wrong API key":         {func(t *testing.T, s *dial.Settings) { s.APIKeyFile = write(t, []byte("wrong")) }, nil, []string{"refuses the API key in", "replace it"}},
-		"no API key":              {func(_ *testing.T, s *dial.Settings) { s.APIKeyFile = "" }, nil, []string{"refuses the client certificate"}},
-		"neither":                 {func(_ *testing.T, s *dial.Settings) { s.APIKeyFile, s.Cert, s.Key = "", "", "" }, &temporaltest.FrontRules{Certificate: h.ca.Pair(t, "127.0.0.1", tomorrow()), Bearer: apiKey}, []string{"asks for a credential", "TEMPORAL_API_KEY_FILE"}},
-		"a namespace not allowed": {nil, &temporaltest.FrontRules{Certificate: h.ca.Pair(t, "127.0.0.1", tomorrow()), Denied: "/temporal.api.workflowservice.v1.WorkflowService/DescribeNamespace"}, []string{"refuses this credential in namespace " + h.settings.Namespace, "TEMPORAL_NAMESPACE"}},
-		"an absent namespace":     {func(_ *testing.T, s *dial.Settings) { s.Namespace = "absent" }, nil, []string{"has no namespace absent", "temporal operator namespace create"}},
-		"a missing file":          {func(_ *testing.T, s *dial.Settings) { s.CA = "/nowhere/ca.pem" }, nil, []string{"TEMPORAL_TLS_SERVER_CA_CERT_PATH", "/nowhere/ca.pem", "mount the file"}},
-		"a key alone":             {func(_ *testing.T, s *dial.Settings) { s.Cert = "" }, nil, []string{"together with its key"}},
-		"a certificate alone":     {func(_ *testing.T, s *dial.Settings) { s.Key = "" }, nil, []string{"together with its key"}},
-		"another's key":           {func(t *testing.T, s *dial.Settings) { _, s.Key = issue(t, h.ca, tomorrow()) }, nil, []string{"belong together"}},
-		"no PEM":                  {func(t *testing.T, s *dial.Settings) { s.CA = write(t, []byte("none")) }, nil, []string{"no certificate in PEM"}},
-		"an empty API key":        {func(t *testing.T, s *dial.Settings) { s.APIKeyFile = write(t, []byte(" \n")) }, nil, []string{"is empty"}},
-		"two API keys":            {func(_ *testing.T, s *dial.Settings) { s.APIKey = "two" }, nil, []string{"not both"}},
+		"a CA of another": {
+			func(t *testing.T, s *dial.Settings) { s.CA = write(t, stranger.PEM) }, nil,
+			[]string{"unknown authority", "TEMPORAL_TLS_SERVER_CA_CERT_PATH"},
+		},
+		"the CAs of the system": {
+			func(_ *testing.T, s *dial.Settings) { s.CA = "" }, nil,
+			[]string{"unknown authority", "TEMPORAL_TLS_SERVER_CA_CERT_PATH"},
+		},
+		"a name of another": {
+			func(_ *testing.T, s *dial.Settings) { s.ServerName = "other.example" }, nil,
+			[]string{"other.example", "TEMPORAL_TLS_SERVER_NAME"},
+		},
+		"an expired server": {
+			nil, &temporaltest.FrontRules{Certificate: h.ca.Pair(t, "127.0.0.1", time.Now().Add(-time.Minute))},
+			[]string{"expired", "renew the server's certificate"},
+		},
+		"no client certificate": {
+			func(_ *testing.T, s *dial.Settings) { s.Cert, s.Key = "", "" }, nil,
+			[]string{"certificate required", "TEMPORAL_TLS_CLIENT_CERT_PATH"},
+		},
+		"a stranger's": {
+			func(t *testing.T, s *dial.Settings) { s.Cert, s.Key = issue(t, stranger, tomorrow()) }, nil,
+			[]string{"client certificate that its CA has signed", "TEMPORAL_TLS_CLIENT_CERT_PATH"},
+		},
+		"an expired client": {
+			func(t *testing.T, s *dial.Settings) { s.Cert, s.Key = issue(t, h.ca, time.Now().Add(-time.Minute)) }, nil,
+			[]string{"expired on", "renew it"},
+		},
+		"no TLS to a TLS server": {
+			func(_ *testing.T, s *dial.Settings) { *s = dial.Settings{Address: s.Address, Namespace: s.Namespace} }, nil,
+			[]string{"TEMPORAL_TLS=true"},
+		},
+		"TLS to a plain server": {
+			func(_ *testing.T, s *dial.Settings) { s.Address = plain }, nil,
+			[]string{"leave out the TLS settings", "speaks no TLS"},
+		},
+		"a wrong API key": {
+			func(t *testing.T, s *dial.Settings) { s.APIKeyFile = write(t, []byte("wrong")) }, nil,
+			[]string{"refuses the API key in", "replace it"},
+		},
+		"no API key": {func(_ *testing.T, s *dial.Settings) { s.APIKeyFile = "" }, nil, []string{"refuses the client certificate"}},
+		"neither": {
+			func(_ *testing.T, s *dial.Settings) { s.APIKeyFile, s.Cert, s.Key = "", "", "" },
+			&temporaltest.FrontRules{Certificate: h.ca.Pair(t, "127.0.0.1", tomorrow()), Bearer: apiKey},
+			[]string{"asks for a credential", "TEMPORAL_API_KEY_FILE"},
+		},
+		"a namespace not allowed": {
+			nil, &temporaltest.FrontRules{
+				Certificate: h.ca.Pair(t, "127.0.0.1", tomorrow()),
+				Denied:      "/temporal.api.workflowservice.v1.WorkflowService/DescribeNamespace",
+			},
+			[]string{"refuses this credential in namespace " + h.settings.Namespace, "TEMPORAL_NAMESPACE"},
+		},
+		"an absent namespace": {
+			func(_ *testing.T, s *dial.Settings) { s.Namespace = "absent" }, nil,
+			[]string{"has no namespace absent", "temporal operator namespace create"},
+		},
+		"a missing file": {
+			func(_ *testing.T, s *dial.Settings) { s.CA = "/nowhere/ca.pem" }, nil,
+			[]string{"TEMPORAL_TLS_SERVER_CA_CERT_PATH", "/nowhere/ca.pem", "mount the file"},
+		},
+		"a key alone":         {func(_ *testing.T, s *dial.Settings) { s.Cert = "" }, nil, []string{"together with its key"}},
+		"a certificate alone": {func(_ *testing.T, s *dial.Settings) { s.Key = "" }, nil, []string{"together with its key"}},
+		"another's key": {
+			func(t *testing.T, s *dial.Settings) { _, s.Key = issue(t, h.ca, tomorrow()) }, nil,
+			[]string{"belong together"},
+		},
+		"no PEM": {
+			func(t *testing.T, s *dial.Settings) { s.CA = write(t, []byte("none")) }, nil,
+			[]string{"no certificate in PEM"},
+		},
+		"an empty API key": {func(t *testing.T, s *dial.Settings) { s.APIKeyFile = write(t, []byte(" \n")) }, nil, []string{"is empty"}},
+		"two API keys":     {func(_ *testing.T, s *dial.Settings) { s.APIKey = "two" }, nil, []string{"not both"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -39,7 +39,8 @@ func (n *names) serve(conn net.PacketConn) {
 		switch q.Type {
 		case dnsmessage.TypeA:
 			reply.Answers = []dnsmessage.Resource{{
-				Header: dnsmessage.ResourceHeader{Name: q.Name, Class: dnsmessage.ClassINET, TTL: 1}, Body: &dnsmessage.AResource{A: [4]byte{127, 0, 0, 1}},
+				Header: dnsmessage.ResourceHeader{Name: q.Name, Class: dnsmessage.ClassINET, TTL: 1},
+				Body:   &dnsmessage.AResource{A: [4]byte{127, 0, 0, 1}},
 			}}
 		case dnsmessage.TypeAAAA: // none
 		default:
@@ -63,7 +64,9 @@ func (plain) GetSystemInfo(context.Context, *workflowservice.GetSystemInfoReques
 	return &workflowservice.GetSystemInfoResponse{}, nil
 }
 
-func (plain) DescribeNamespace(context.Context, *workflowservice.DescribeNamespaceRequest) (*workflowservice.DescribeNamespaceResponse, error) {
+func (plain) DescribeNamespace(context.Context, *workflowservice.DescribeNamespaceRequest) (*workflowservice.DescribeNamespaceResponse,
+	error,
+) {
 	return &workflowservice.DescribeNamespaceResponse{}, nil
 }
 

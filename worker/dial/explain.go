@@ -14,7 +14,9 @@ import (
 
 // explained adds the remedy to the error of a refused request, or of a failed connection. It keeps the code and the
 // details, which the SDK uses.
-func (s Settings) explained(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+func (s Settings) explained(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
+	opts ...grpc.CallOption,
+) error {
 	err := invoke(ctx, method, req, reply, cc, opts...)
 	if err == nil {
 		return nil
@@ -43,7 +45,8 @@ func (s Settings) remedy(st *status.Status) string {
 	case codes.NotFound:
 		var absent *serviceerror.NamespaceNotFound
 		if errors.As(serviceerror.FromStatus(st), &absent) {
-			return "Temporal at " + s.Address + " has no namespace " + absent.Namespace + remedyMark + "create it (temporal operator namespace create -n " + absent.Namespace +
+			return "Temporal at " + s.Address + " has no namespace " + absent.Namespace + remedyMark +
+				"create it (temporal operator namespace create -n " + absent.Namespace +
 				"), or name another in TEMPORAL_NAMESPACE"
 		}
 	case codes.Unavailable, codes.DeadlineExceeded:
@@ -59,7 +62,8 @@ func (s Settings) refusedKey(message string) string {
 	case s.APIKeyFile != "":
 		from = "the API key in " + s.APIKeyFile
 	case s.APIKey == "" && s.Cert == "":
-		return "Temporal at " + s.Address + " asks for a credential (" + message + ")" + remedyMark + "set TEMPORAL_API_KEY_FILE, or a client certificate"
+		return "Temporal at " + s.Address + " asks for a credential (" + message + ")" + remedyMark +
+			"set TEMPORAL_API_KEY_FILE, or a client certificate"
 	case s.APIKey == "":
 		from = "the client certificate " + s.Cert
 	}
@@ -106,7 +110,8 @@ var reasons = []reason{
 	{"signed by unknown authority", "name the CA that signed the server's certificate in TEMPORAL_TLS_SERVER_CA_CERT_PATH"},
 	{"certificate is valid for", "name one of the names in the server's certificate in TEMPORAL_TLS_SERVER_NAME"},
 	{"doesn't contain any IP SANs", "name one of the names in the server's certificate in TEMPORAL_TLS_SERVER_NAME"},
-	{"certificate is not valid for any names", "the server's certificate has no name: leave out TEMPORAL_TLS_SERVER_NAME, or renew the certificate with a name"},
+	{"certificate is not valid for any names", "the server's certificate has no name: leave out TEMPORAL_TLS_SERVER_NAME, or renew the " +
+		"certificate with a name"},
 	{"first record does not look like a TLS handshake", "leave out the TLS settings and the API key: it speaks no TLS"},
 	{"server preface", "use TLS: TEMPORAL_TLS=true, or a CA or a client certificate"},
 	{"connection reset by peer", "use TLS: TEMPORAL_TLS=true, or a CA or a client certificate"},

@@ -12,7 +12,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"google.golang.org/grpc"
 
-	"github.com/millrace-dev/millrace/test/authority"
+	"github.com/millrace-dev/millrace/internal/localstack/stacktest/authority"
 	"github.com/millrace-dev/millrace/worker/dial"
 )
 
@@ -26,7 +26,10 @@ func TestTheReasonOfAClosedConnectionIsReported(t *testing.T) {
 	defer listener.Close()
 	closed := make(chan struct{}) // when the server has closed its first connection
 	go func() {
-		cfg := &tls.Config{Certificates: []tls.Certificate{ca.Pair(t, "127.0.0.1", tomorrow())}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: ca.Pool(), NextProtos: []string{"h2"}}
+		cfg := &tls.Config{
+			Certificates: []tls.Certificate{ca.Pair(t, "127.0.0.1", tomorrow())}, ClientAuth: tls.RequireAndVerifyClientCert,
+			ClientCAs: ca.Pool(), NextProtos: []string{"h2"},
+		}
 		for first := true; ; first = false {
 			conn, err := listener.Accept()
 			if err != nil {
@@ -39,7 +42,10 @@ func TestTheReasonOfAClosedConnectionIsReported(t *testing.T) {
 			}
 		}
 	}()
-	s := dial.Settings{Address: listener.Addr().String(), Namespace: "default", CA: authority.WriteFile(t, filepath.Join(t.TempDir(), "ca.pem"), ca.PEM)}
+	s := dial.Settings{
+		Address: listener.Addr().String(), Namespace: "default",
+		CA: authority.WriteFile(t, filepath.Join(t.TempDir(), "ca.pem"), ca.PEM),
+	}
 	options, err := s.Options()
 	require.NoError(t, err)
 	options.ConnectionOptions.DialOptions = append(options.ConnectionOptions.DialOptions, grpc.WithContextDialer(

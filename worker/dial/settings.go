@@ -73,7 +73,8 @@ func (s Settings) encrypted() bool {
 func (s Settings) check() error {
 	var problems []error
 	if (s.Cert == "") != (s.Key == "") {
-		problems = append(problems, errors.New("Temporal takes a client certificate together with its key: give both TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH"))
+		problems = append(problems, errors.New("Temporal takes a client certificate together with its key: give both "+
+			"TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH"))
 	}
 	if s.APIKey != "" && s.APIKeyFile != "" {
 		problems = append(problems, errors.New("Temporal takes one API key: give TEMPORAL_API_KEY or TEMPORAL_API_KEY_FILE, not both"))

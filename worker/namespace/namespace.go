@@ -69,10 +69,12 @@ func (n Namespace) register(ctx context.Context) ([]string, error) {
 	for _, name := range missing {
 		add[name] = enums.INDEXED_VALUE_TYPE_KEYWORD
 	}
-	_, err = n.Client.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{Namespace: n.Name, SearchAttributes: add})
+	_, err = n.Client.OperatorService().AddSearchAttributes(ctx,
+		&operatorservice.AddSearchAttributesRequest{Namespace: n.Name, SearchAttributes: add})
 	var exists *serviceerror.AlreadyExists
 	if err != nil && !errors.As(err, &exists) {
-		return nil, fmt.Errorf("search attributes of namespace %s are not registered, so workflows have none: %w; somebody with the right must run: %s",
+		return nil, fmt.Errorf("search attributes of namespace %s are not registered, so workflows have none: %w; somebody with the right "+
+			"must run: %s",
 			n.Name, err, n.command(missing))
 	}
 	return []string{"search attributes registered: " + strings.Join(missing, ", ")}, nil
@@ -112,7 +114,8 @@ func (n Namespace) raise(ctx context.Context) ([]string, error) {
 		Namespace: n.Name, Config: &namespacepb.NamespaceConfig{WorkflowExecutionRetentionTtl: durationpb.New(n.Retention)},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("histories in namespace %s are kept for %s, jobs for %s: %w; somebody with the right must run: temporal operator namespace update -n %s --retention %s",
+		return nil, fmt.Errorf("histories in namespace %s are kept for %s, jobs for %s: %w; somebody with the right must run: temporal "+
+			"operator namespace update -n %s --retention %s",
 			n.Name, found.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration(), n.Retention, err, n.Name, n.Retention)
 	}
 	return []string{"histories are kept for " + n.Retention.String() + ", as jobs are"}, nil

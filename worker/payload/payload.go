@@ -46,7 +46,8 @@ const Missing = "a payload is encrypted with key "
 
 // Error implements error.
 func (e *MissingKeyError) Error() string {
-	return fmt.Sprintf(Missing+"%q, which is not in the key ring; remedy: put the key back, MILLRACE_TEMPORAL_KEYS or MILLRACE_TEMPORAL_KEYS_FILE", e.ID)
+	return fmt.Sprintf(Missing+"%q, which is not in the key ring; remedy: put the key back, MILLRACE_TEMPORAL_KEYS or "+
+		"MILLRACE_TEMPORAL_KEYS_FILE", e.ID)
 }
 
 // Parse parses keys of the form ID:KEY, separated by commas or white space, each key 32 bytes in hex. Lines that
@@ -89,7 +90,8 @@ func Load(text, file string) (*Ring, error) {
 func (r *Ring) add(entry string) error {
 	id, text, ok := strings.Cut(entry, ":")
 	if !ok || id == "" {
-		return errors.New("a key for Temporal must have the form ID:KEY, such as 2026-11:…, with a key of 32 bytes in hex (openssl rand -hex 32)")
+		return errors.New("a key for Temporal must have the form ID:KEY, such as 2026-11:…, " +
+			"with a key of 32 bytes in hex (openssl rand -hex 32)")
 	}
 	raw, err := hex.DecodeString(text)
 	if err != nil || len(raw) != keyBytes {

@@ -31,7 +31,10 @@ func TestSmallUploadsOfAnAccountAreOneStart(t *testing.T) {
 	c := &starter.Starter{JoinIngests: true}
 	const small, large = 1 << 10, 100 << 20
 	cancel := outbox.Intent{ID: 5, Kind: outbox.Cancel}
-	all := []outbox.Intent{ingest(t, 1, "a", small), ingest(t, 2, "b", small), ingest(t, 3, "a", large), ingest(t, 4, "a", small), cancel, ingest(t, 6, "a", small)}
+	all := []outbox.Intent{
+		ingest(t, 1, "a", small), ingest(t, 2, "b", small), ingest(t, 3, "a", large), ingest(t, 4, "a", small), cancel,
+		ingest(t, 6, "a", small),
+	}
 	out := c.Join(all)
 	require.Equal(t, []outbox.Intent{all[2], cancel}, out[:2], "large files and other intents are delivered as they are")
 	require.Len(t, out, 4)

@@ -53,7 +53,10 @@ func (c *Starter) Deliver(ctx context.Context, in outbox.Intent) error {
 		if c.Traced != nil {
 			ctx = c.Traced(ctx, start.Job.Stream())
 		}
-		to := target{queue: c.Queue, account: start.Account, repeated: start.Again, summary: fmt.Sprintf("run %d of job %s", start.Run, start.Job)}
+		to := target{
+			queue: c.Queue, account: start.Account, repeated: start.Again,
+			summary: fmt.Sprintf("run %d of job %s", start.Run, start.Job),
+		}
 		return c.startOn(ctx, to, in.WorkflowID, workflows.RunGraphName, workflows.RunGraphParams{RunRef: start.RunRef})
 	case outbox.StartRunModel:
 		var r call.Run
@@ -79,7 +82,10 @@ func (c *Starter) Deliver(ctx context.Context, in outbox.Intent) error {
 		if err := json.Unmarshal(in.Payload, &refs); err != nil {
 			return fmt.Errorf("intent %d: %w", in.ID, err)
 		}
-		to := target{queue: worker.AssetQueue(c.Queue), account: refs[0].Account, repeated: true, summary: fmt.Sprintf("ingestion of %d assets", len(refs))}
+		to := target{
+			queue: worker.AssetQueue(c.Queue), account: refs[0].Account, repeated: true,
+			summary: fmt.Sprintf("ingestion of %d assets", len(refs)),
+		}
 		return c.startOn(ctx, to, in.WorkflowID, workflows.IngestAssetsName, workflows.IngestAssetsParams{Assets: refs})
 	case outbox.StartExport:
 		var ref export.Ref

@@ -11,7 +11,6 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/millrace-dev/millrace/internal/domain/call"
-	"github.com/millrace-dev/millrace/internal/domain/outbox"
 )
 
 // CallRecords reads and changes the records of calls in flight and of queued calls.
@@ -19,17 +18,17 @@ type CallRecords interface {
 	// RunningAfter returns up to limit runs that have been in flight for at least age and have no start intent
 	// pending, ordered by call id and after the id after ("" = from the first).
 	RunningAfter(ctx context.Context, after call.ID, age time.Duration, limit int) ([]call.Run, error)
-	// Restart records that a call continues in a new workflow, together with its start intent.
-	Restart(ctx context.Context, r call.Run, actor, reason string) ([]outbox.Intent, error)
+	// Restart continues a call in a new workflow. It returns false for a call that was restarted or has ended meanwhile.
+	Restart(ctx context.Context, r call.Run, actor, reason string) (bool, error)
 	// Stray returns calls that have been in flight or queued for at least age although the run of their job has ended,
 	// oldest first.
 	Stray(ctx context.Context, age time.Duration, limit int) ([]call.Run, error)
 	// Cancel records a request to cancel a call.
-	Cancel(ctx context.Context, account string, id call.ID, requestID string) (call.Cancellation, error)
+	Cancel(ctx context.Context, account string, id call.ID, requestID string) (active bool, err error)
 	// Waiting returns accounts with queued calls, in order, from the first one after the given account.
 	Waiting(ctx context.Context, after string, limit int) ([]string, error)
 	// Admit admits queued calls of an account up to its limits.
-	Admit(ctx context.Context, account string, limits call.Limits) ([]outbox.Intent, error)
+	Admit(ctx context.Context, account string, limits call.Limits) error
 	// TimeOut ends queued calls that have waited too long.
 	TimeOut(ctx context.Context, limit int) (int, error)
 	// Forget deletes expired keys and references.
@@ -43,10 +42,9 @@ type CallSweeper struct {
 	Client client.Client
 	Calls  CallRecords
 	Tiers  call.Tiers
-	Notify func([]outbox.Intent)
 	Log    *slog.Logger
 	Every  time.Duration // default 15 s
-	Age    time.Duration // minimum age of a call in flight before it is checked; default 30 s
+	Age    time.Duration // minimum age of a call before it is checked or canceled; default 30 s
 
 	reviver *Reviver[call.Run, call.ID]
 }
@@ -65,12 +63,14 @@ func (s *CallSweeper) Sweep(ctx context.Context) error {
 	return errors.Join(s.reviver.Sweep(ctx), s.cancelOrphaned(ctx), timedOut, admitAll(ctx, s.Calls.Waiting, s.admit), s.Calls.Forget(ctx))
 }
 
+func (s *CallSweeper) age() time.Duration { return cmp.Or(s.Age, 30*time.Second) }
+
 func (s *CallSweeper) newReviver() *Reviver[call.Run, call.ID] {
 	return &Reviver[call.Run, call.ID]{
-		Client: s.Client, What: "calls", Age: cmp.Or(s.Age, 30*time.Second), Notify: s.Notify, Log: s.Log,
+		Client: s.Client, What: "calls", Age: s.age(), Log: s.Log,
 		List: s.Calls.RunningAfter,
 		Name: func(r call.Run) (call.ID, string) { return r.Call, r.Call.WorkflowID(r.Run) },
-		Revive: func(ctx context.Context, r call.Run, _ WorkflowState) ([]outbox.Intent, error) {
+		Revive: func(ctx context.Context, r call.Run, _ WorkflowState) (bool, error) {
 			return s.Calls.Restart(ctx, r, "sweeper", "its workflow was lost")
 		},
 	}
@@ -79,25 +79,21 @@ func (s *CallSweeper) newReviver() *Reviver[call.Run, call.ID] {
 // cancelOrphaned cancels calls whose job has ended: it was ended from outside, or the process that ended it died before
 // canceling them.
 func (s *CallSweeper) cancelOrphaned(ctx context.Context) error {
-	stray, err := s.Calls.Stray(ctx, s.Age, sweepLimit)
+	stray, err := s.Calls.Stray(ctx, s.age(), sweepLimit)
 	if err != nil {
 		return err
 	}
 	var failed []error
 	for _, r := range stray {
-		done, err := s.Calls.Cancel(ctx, r.Account, r.Call, string(call.NewID()))
-		if err != nil {
+		if _, err := s.Calls.Cancel(ctx, r.Account, r.Call, string(call.NewID())); err != nil {
 			failed = append(failed, fmt.Errorf("stop stray call %s: %w", r.Call, err))
 			continue
 		}
 		s.Log.Info("canceling a call whose job has ended", "call_id", r.Call, "job_id", r.For.Job)
-		s.Notify(done.Intents)
 	}
 	return errors.Join(failed...)
 }
 
 func (s *CallSweeper) admit(ctx context.Context, account string) error {
-	intents, err := s.Calls.Admit(ctx, account, s.Tiers.CallBounds(account))
-	s.Notify(intents)
-	return err
+	return s.Calls.Admit(ctx, account, s.Tiers.CallBounds(account))
 }

@@ -14,7 +14,6 @@ import (
 	"go.temporal.io/api/enums/v1"
 
 	"github.com/millrace-dev/millrace/internal/domain/call"
-	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/worker/sweep"
 )
 
@@ -27,29 +26,32 @@ type callRecords struct {
 	forgot    bool
 	stray     []call.Run
 	canceled  []call.ID
+	ages      []time.Duration // that calls had at least
 }
 
-func (r *callRecords) RunningAfter(_ context.Context, after call.ID, _ time.Duration, limit int) ([]call.Run, error) {
+func (r *callRecords) RunningAfter(_ context.Context, after call.ID, age time.Duration, limit int) ([]call.Run, error) {
+	r.ages = append(r.ages, age)
 	held := slices.DeleteFunc(slices.Clone(r.held), func(run call.Run) bool { return run.Call <= after })
 	slices.SortFunc(held, func(a, b call.Run) int { return strings.Compare(string(a.Call), string(b.Call)) })
 	return held[:min(limit, len(held))], nil
 }
 
-func (r *callRecords) Restart(_ context.Context, run call.Run, _, _ string) ([]outbox.Intent, error) {
+func (r *callRecords) Restart(_ context.Context, run call.Run, _, _ string) (bool, error) {
 	r.restarted = append(r.restarted, run.Call)
-	return []outbox.Intent{{WorkflowID: run.Call.WorkflowID(run.Run + 1)}}, nil
+	return true, nil
 }
 
-func (r *callRecords) Stray(context.Context, time.Duration, int) ([]call.Run, error) {
+func (r *callRecords) Stray(_ context.Context, age time.Duration, _ int) ([]call.Run, error) {
+	r.ages = append(r.ages, age)
 	return r.stray, nil
 }
 
-func (r *callRecords) Cancel(_ context.Context, account string, id call.ID, _ string) (call.Cancellation, error) {
+func (r *callRecords) Cancel(_ context.Context, account string, id call.ID, _ string) (bool, error) {
 	if account == "away" {
-		return call.Cancellation{}, errors.New("a stream that cannot be appended to")
+		return false, errors.New("a stream that cannot be appended to")
 	}
 	r.canceled = append(r.canceled, id)
-	return call.Cancellation{Active: true, Intents: []outbox.Intent{{WorkflowID: id.WorkflowID(1), Kind: outbox.Cancel}}}, nil
+	return true, nil
 }
 
 func (r *callRecords) Waiting(_ context.Context, after string, _ int) ([]string, error) {
@@ -59,9 +61,9 @@ func (r *callRecords) Waiting(_ context.Context, after string, _ int) ([]string,
 	return r.waiting, nil
 }
 
-func (r *callRecords) Admit(_ context.Context, account string, _ call.Limits) ([]outbox.Intent, error) {
+func (r *callRecords) Admit(_ context.Context, account string, _ call.Limits) error {
 	r.admitted = append(r.admitted, account)
-	return []outbox.Intent{{WorkflowID: account}}, nil
+	return nil
 }
 
 func (*callRecords) TimeOut(context.Context, int) (int, error) { return 0, nil }
@@ -84,16 +86,15 @@ func TestCallsWithoutAWorkflowRunAgain(t *testing.T) {
 	for _, id := range []call.ID{goesOn, broken, ended, absent} {
 		r.held = append(r.held, call.Run{Call: id, Account: "a", Run: 1})
 	}
-	notified := 0
 	s := sweep.CallSweeper{
 		Client: engine[call.ID]{broken: broken, status: map[call.ID]enums.WorkflowExecutionStatus{goesOn: running, ended: terminated}},
-		Calls:  r, Tiers: r, Notify: func(in []outbox.Intent) { notified += len(in) }, Log: slog.New(slog.DiscardHandler),
+		Calls:  r, Tiers: r, Log: slog.New(slog.DiscardHandler),
 	}
 	require.ErrorContains(t, s.Sweep(t.Context()), string(broken))
 	require.ElementsMatch(t, []call.ID{ended, absent}, r.restarted, "a call that cannot be looked after keeps no other waiting")
 	require.Equal(t, []string{"a", "b"}, r.admitted)
-	require.Equal(t, 4, notified)
 	require.True(t, r.forgot)
+	require.Equal(t, []time.Duration{30 * time.Second, 30 * time.Second}, r.ages, "what has just begun or ended is left to its own process")
 }
 
 func TestLostCallIsFoundAmongHundredsOfRunningOnes(t *testing.T) {
@@ -105,7 +106,7 @@ func TestLostCallIsFoundAmongHundredsOfRunningOnes(t *testing.T) {
 		r.held = append(r.held, call.Run{Call: ids[i], Account: "a", Run: 1})
 	}
 	lost := ids[449]
-	s := sweep.CallSweeper{Client: all(running, ids[:449]...), Calls: r, Tiers: r, Notify: func([]outbox.Intent) {}, Log: slog.New(slog.DiscardHandler)}
+	s := sweep.CallSweeper{Client: all(running, ids[:449]...), Calls: r, Tiers: r, Log: slog.New(slog.DiscardHandler)}
 	require.NoError(t, s.Sweep(t.Context()))
 	require.Equal(t, []call.ID{lost}, r.restarted)
 }
@@ -118,11 +119,9 @@ func TestCallsOfJobsThatEndedAreStopped(t *testing.T) {
 		{Call: lost, Account: "a", For: &call.JobRun{Job: "2", Run: 1}},
 		{Call: second, Account: "b", For: &call.JobRun{Job: "3", Run: 2}},
 	}}
-	var notified []outbox.Intent
 	s := sweep.CallSweeper{
-		Client: engine[call.ID]{}, Calls: r, Tiers: r, Notify: func(in []outbox.Intent) { notified = append(notified, in...) }, Log: slog.New(slog.DiscardHandler),
+		Client: engine[call.ID]{}, Calls: r, Tiers: r, Log: slog.New(slog.DiscardHandler),
 	}
 	require.ErrorContains(t, s.Sweep(t.Context()), "cannot be appended to")
 	require.Equal(t, []call.ID{lost, second}, r.canceled, "one that cannot be reached keeps no other waiting")
-	require.Len(t, notified, 2)
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/domain/export"
-	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/worker/sweep"
 )
 
@@ -28,12 +27,12 @@ func (a *archives) Unfinished(_ context.Context, after export.ID, _ time.Duratio
 	return left[:min(limit, len(left))], nil
 }
 
-func (a *archives) Restart(_ context.Context, ref export.Ref, actor, reason string) ([]outbox.Intent, error) {
+func (a *archives) Restart(_ context.Context, ref export.Ref, actor, reason string) (bool, error) {
 	if actor == "" || reason == "" {
-		return nil, errors.New("who, and why?")
+		return false, errors.New("who, and why?")
 	}
 	a.again = append(a.again, ref.Export)
-	return []outbox.Intent{{WorkflowID: ref.Export.WorkflowID()}}, nil
+	return true, nil
 }
 
 func TestExportsWithoutAWorkflowAreRestarted(t *testing.T) {
@@ -45,9 +44,7 @@ func TestExportsWithoutAWorkflowAreRestarted(t *testing.T) {
 	}
 	known := all(running, goesOn)
 	known.broken, known.status[ended], known.status[held] = broken, terminated, paused
-	notified := 0
-	s := sweep.NewExportReviver(known, a, func(in []outbox.Intent) { notified += len(in) }, slog.New(slog.DiscardHandler))
+	s := sweep.NewExportReviver(known, a, slog.New(slog.DiscardHandler))
 	require.ErrorContains(t, s.Sweep(t.Context()), string(broken), "one that cannot be looked after keeps no other waiting")
 	require.ElementsMatch(t, []export.ID{ended, absent}, a.again)
-	require.Equal(t, 2, notified)
 }

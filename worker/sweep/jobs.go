@@ -13,7 +13,6 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/gate"
 	"github.com/millrace-dev/millrace/internal/domain/job"
-	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -22,8 +21,8 @@ type Slots interface {
 	// RunningAfter returns up to limit runs that have a slot and no start intent pending, ordered by job id and
 	// after the id after ("" = from the first).
 	RunningAfter(ctx context.Context, after job.ID, age time.Duration, limit int) ([]job.RunRef, error)
-	// Requeue records a restart of a run together with its start intent.
-	Requeue(ctx context.Context, id job.ID, actor, reason string) ([]outbox.Intent, error)
+	// Requeue restarts a run.
+	Requeue(ctx context.Context, id job.ID, actor, reason string) error
 	// ForgetMarks removes the marks of ended runs.
 	ForgetMarks(ctx context.Context) error
 }
@@ -33,7 +32,7 @@ type Queues interface {
 	// Queued returns at most limit accounts with waiting jobs, in order, after the account after.
 	Queued(ctx context.Context, after string, limit int) ([]string, error)
 	// Admit gives free slots of an account to its waiting jobs.
-	Admit(ctx context.Context, account string, bounds job.Bounds) ([]outbox.Intent, error)
+	Admit(ctx context.Context, account string, bounds job.Bounds) error
 }
 
 // Ender ends a run.
@@ -50,7 +49,6 @@ type JobSweeper struct {
 	Queues Queues
 	Ender  Ender
 	Tiers  job.Tiers
-	Notify func([]outbox.Intent)
 	Log    *slog.Logger
 	Every  time.Duration // default 30 s
 	Age    time.Duration // minimum age of a slot before it is checked; default 30 s
@@ -73,7 +71,7 @@ func (s *JobSweeper) Run(ctx context.Context) error {
 func (s *JobSweeper) Sweep(ctx context.Context) error {
 	if s.reviver == nil {
 		s.reviver = &Reviver[job.RunRef, job.ID]{
-			Client: s.Client, What: "jobs", Age: cmp.Or(s.Age, 30*time.Second), Notify: s.Notify, Log: s.Log,
+			Client: s.Client, What: "jobs", Age: cmp.Or(s.Age, 30*time.Second), Log: s.Log,
 			List:   s.Slots.RunningAfter,
 			Name:   func(ref job.RunRef) (job.ID, string) { return ref.Job, ref.Job.WorkflowID(ref.Run) },
 			Revive: s.revive,
@@ -88,7 +86,9 @@ func (s *JobSweeper) Admit(ctx context.Context) error {
 }
 
 // admitAll admits waiting work, account by account. A failure of one account does not stop the others.
-func admitAll(ctx context.Context, list func(ctx context.Context, after string, limit int) ([]string, error), admit func(ctx context.Context, account string) error) error {
+func admitAll(ctx context.Context, list func(ctx context.Context, after string, limit int) ([]string, error),
+	admit func(ctx context.Context, account string) error,
+) error {
 	var failed []error
 	for after := ""; ; {
 		accounts, err := list(ctx, after, sweepLimit)
@@ -129,17 +129,12 @@ func (s *JobSweeper) admit(ctx context.Context, account string) error {
 	if err != nil {
 		return fmt.Errorf("slots of account %s: %w", account, err)
 	}
-	intents, err := s.Queues.Admit(ctx, account, bounds)
-	if err != nil {
-		return err
-	}
-	s.Notify(intents)
-	return nil
+	return s.Queues.Admit(ctx, account, bounds)
 }
 
 // revive restarts a run without a workflow. Its events keep their ids, so that none is recorded twice. A run whose
 // workflow was closed from outside is ended instead.
-func (s *JobSweeper) revive(ctx context.Context, ref job.RunRef, state WorkflowState) ([]outbox.Intent, error) {
+func (s *JobSweeper) revive(ctx context.Context, ref job.RunRef, state WorkflowState) (bool, error) {
 	var reason string
 	switch {
 	case !state.Known:
@@ -151,20 +146,20 @@ func (s *JobSweeper) revive(ctx context.Context, ref job.RunRef, state WorkflowS
 	case state.Status == enums.WORKFLOW_EXECUTION_STATUS_TIMED_OUT:
 		reason = "its workflow did not end by itself: " + state.String()
 	default:
-		return s.reviveLost(ctx, ref, "its workflow was closed from outside: "+state.String())
+		return false, s.endLost(ctx, ref, "its workflow was closed from outside: "+state.String())
 	}
-	intents, err := s.Slots.Requeue(ctx, ref.Job, "sweeper", reason)
+	err := s.Slots.Requeue(ctx, ref.Job, "sweeper", reason)
 	if fault.Is(err, fault.NotFound) {
-		return nil, nil // the job has ended
+		return false, nil // the job has ended
 	}
-	return intents, err
+	return err == nil, err
 }
 
-// reviveLost ends a run whose workflow was closed, and returns the start intents of the jobs admitted to its slot.
-func (s *JobSweeper) reviveLost(ctx context.Context, ref job.RunRef, reason string) ([]outbox.Intent, error) {
+// endLost ends a run whose workflow was closed.
+func (s *JobSweeper) endLost(ctx context.Context, ref job.RunRef, reason string) error {
 	bounds, err := s.Tiers.Bounds(ctx, ref.Account)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	ended, err := s.Ender.End(ctx, job.Ending{
 		ID: ref.Job, Account: ref.Account, Run: ref.Run, Type: job.TypeFailed, Bounds: bounds, Actor: "sweeper", Reason: reason,
@@ -173,10 +168,10 @@ func (s *JobSweeper) reviveLost(ctx context.Context, ref job.RunRef, reason stri
 		}},
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if ended.Applied {
 		s.Log.Error("job failed: its run was lost", "job_id", ref.Job, "reason", reason)
 	}
-	return ended.Intents, nil
+	return nil
 }

@@ -11,7 +11,6 @@ import (
 	"go.temporal.io/api/enums/v1"
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
-	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/worker/sweep"
 )
 
@@ -34,9 +33,9 @@ func (s *slots) RunningAfter(_ context.Context, after job.ID, _ time.Duration, l
 	return s.held[at:min(len(s.held), at+limit)], nil
 }
 
-func (s *slots) Requeue(_ context.Context, id job.ID, _, _ string) ([]outbox.Intent, error) {
+func (s *slots) Requeue(_ context.Context, id job.ID, _, _ string) error {
 	s.requeued = append(s.requeued, id)
-	return []outbox.Intent{{WorkflowID: string(id)}}, nil
+	return nil
 }
 
 func (s *slots) End(_ context.Context, e job.Ending) (job.Ended, error) {
@@ -57,18 +56,17 @@ func (l *queues) Queued(_ context.Context, after string, _ int) ([]string, error
 	return l.waiting, nil
 }
 
-func (l *queues) Admit(_ context.Context, account string, b job.Bounds) ([]outbox.Intent, error) {
+func (l *queues) Admit(_ context.Context, account string, b job.Bounds) error {
 	l.given[account] = b.Slots
-	return []outbox.Intent{{WorkflowID: account}}, nil
+	return nil
 }
 
 func TestSlotsFreedWithoutAnEndingAdmitQueuedJobs(t *testing.T) {
 	t.Parallel()
-	l, notified := &queues{waiting: []string{"a", "b"}, given: map[string]int{}}, 0
-	sweeper := sweep.JobSweeper{Queues: l, Tiers: &slots{}, Notify: func(in []outbox.Intent) { notified += len(in) }}
+	l := &queues{waiting: []string{"a", "b"}, given: map[string]int{}}
+	sweeper := sweep.JobSweeper{Queues: l, Tiers: &slots{}}
 	require.NoError(t, sweeper.Admit(t.Context()))
 	require.Equal(t, map[string]int{"a": 1, "b": 1}, l.given)
-	require.Equal(t, 2, notified)
 }
 
 func (*slots) Bounds(context.Context, string) (job.Bounds, error) { return job.Bounds{Slots: 1}, nil }
@@ -80,7 +78,7 @@ func TestFailingRevivalDoesNotDelayOtherJobs(t *testing.T) {
 	looked.broken = broken
 	s := &slots{held: []job.RunRef{{Job: broken, Account: "a", Run: 1}, {Job: lost, Account: "a", Run: 1}}}
 	sweeper := sweep.JobSweeper{
-		Client: looked, Slots: s, Ender: s, Tiers: s, Notify: func([]outbox.Intent) {}, Log: slog.New(slog.DiscardHandler),
+		Client: looked, Slots: s, Ender: s, Tiers: s, Log: slog.New(slog.DiscardHandler),
 	}
 	require.ErrorContains(t, sweeper.Sweep(t.Context()), string(broken))
 	require.Equal(t, []job.ID{lost}, s.ended)
@@ -91,7 +89,7 @@ func TestFailingRevivalDoesNotDelayOtherJobs(t *testing.T) {
 func TestSlotsWithoutAWorkflowAreRunAgain(t *testing.T) {
 	t.Parallel()
 	const many = 1001
-	s, ids, notified := &slots{}, []job.ID{}, 0
+	s, ids := &slots{}, []job.ID{}
 	for range many {
 		ids = append(ids, job.NewID())
 		s.held = append(s.held, job.RunRef{Job: ids[len(ids)-1], Account: "a", Run: 1})
@@ -99,12 +97,11 @@ func TestSlotsWithoutAWorkflowAreRunAgain(t *testing.T) {
 	forgotten := ids[many-1]
 	sweeper := sweep.JobSweeper{
 		Client: all(terminated, ids[:many-1]...), Slots: s, Ender: s, Tiers: s,
-		Notify: func(in []outbox.Intent) { notified += len(in) }, Log: slog.New(slog.DiscardHandler),
+		Log: slog.New(slog.DiscardHandler),
 	}
 	require.NoError(t, sweeper.Sweep(t.Context()))
 	require.Len(t, s.ended, many-1)
 	require.Equal(t, []job.ID{forgotten}, s.requeued)
-	require.Equal(t, 1, notified)
 }
 
 // A workflow completes behind the end of its run. Where the log has no end, the log was rewound, and the run is
@@ -113,13 +110,16 @@ func TestARunWhoseEndWasLostRunsAgain(t *testing.T) {
 	t.Parallel()
 	rewound, failed, canceled, closed := job.NewID(), job.NewID(), job.NewID(), job.NewID()
 	s := &slots{held: []job.RunRef{
-		{Job: rewound, Account: "a", Run: 1}, {Job: failed, Account: "a", Run: 1}, {Job: canceled, Account: "a", Run: 1}, {Job: closed, Account: "a", Run: 1},
+		{Job: rewound, Account: "a", Run: 1},
+		{Job: failed, Account: "a", Run: 1},
+		{Job: canceled, Account: "a", Run: 1},
+		{Job: closed, Account: "a", Run: 1},
 	}}
 	known := all(enums.WORKFLOW_EXECUTION_STATUS_COMPLETED, rewound)
 	known.status[failed], known.status[closed] = enums.WORKFLOW_EXECUTION_STATUS_FAILED, terminated
 	known.status[canceled] = enums.WORKFLOW_EXECUTION_STATUS_CANCELED
 	sweeper := sweep.JobSweeper{
-		Client: known, Slots: s, Ender: s, Tiers: s, Notify: func([]outbox.Intent) {}, Log: slog.New(slog.DiscardHandler),
+		Client: known, Slots: s, Ender: s, Tiers: s, Log: slog.New(slog.DiscardHandler),
 	}
 	require.NoError(t, sweeper.Sweep(t.Context()))
 	require.Equal(t, []job.ID{rewound, failed, canceled}, s.requeued, "what nobody meant to end goes on")
@@ -136,7 +136,7 @@ func TestRevivalsOfOneRunBackOff(t *testing.T) {
 		s := &slots{held: []job.RunRef{{Job: id, Account: "a", Run: 1}}}
 		sweeper := sweep.JobSweeper{
 			Client: all(enums.WORKFLOW_EXECUTION_STATUS_COMPLETED, id), Slots: s, Queues: &queues{}, Ender: s, Tiers: s,
-			Notify: func([]outbox.Intent) {}, Log: slog.New(slog.DiscardHandler),
+			Log: slog.New(slog.DiscardHandler),
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
 		defer cancel()

@@ -9,7 +9,6 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/gate"
-	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/worker/sweep"
 )
@@ -35,7 +34,7 @@ func TestOpenedQueues(t *testing.T) {
 func TestOpenedQueuesAdmitWaitingJobs(t *testing.T) {
 	t.Parallel()
 	l := &queues{waiting: []string{"a", "b"}, given: map[string]int{}}
-	sweeper := sweep.JobSweeper{Queues: l, Tiers: &slots{}, Notify: func([]outbox.Intent) {}}
+	sweeper := sweep.JobSweeper{Queues: l, Tiers: &slots{}}
 	require.NoError(t, sweeper.Open(t.Context(), []string{"c"}))
 	require.Equal(t, map[string]int{"c": 1}, l.given)
 	require.NoError(t, sweeper.Open(t.Context(), []string{gate.All}))
@@ -47,7 +46,7 @@ func TestStartingWorkerAdmitsQueuedJobs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := &queues{waiting: []string{"a"}, given: map[string]int{}}
-		sweeper := sweep.JobSweeper{Queues: l, Tiers: &slots{}, Slots: &slots{}, Notify: func([]outbox.Intent) {}, Log: slog.New(slog.DiscardHandler)}
+		sweeper := sweep.JobSweeper{Queues: l, Tiers: &slots{}, Slots: &slots{}, Log: slog.New(slog.DiscardHandler)}
 		go func() { _ = sweeper.Run(t.Context()) }()
 		synctest.Wait()
 		require.Equal(t, map[string]int{"a": 1}, l.given)

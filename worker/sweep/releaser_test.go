@@ -28,7 +28,9 @@ func longWork(ctx workflow.Context) (string, error) {
 }
 
 // startWorker runs a worker under a name.
-func startWorker(t *testing.T, address, namespace, identity string, work func(context.Context) (string, error)) (client.Client, sdk.Worker) {
+func startWorker(t *testing.T, address, namespace, identity string,
+	work func(context.Context) (string, error),
+) (client.Client, sdk.Worker) {
 	t.Helper()
 	c, err := client.DialContext(t.Context(), client.Options{
 		HostPort: address, Namespace: namespace, Identity: identity, Logger: slog.New(slog.DiscardHandler),

@@ -14,8 +14,6 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 	"go.temporal.io/sdk/client"
-
-	"github.com/millrace-dev/millrace/internal/domain/outbox"
 )
 
 const (
@@ -32,7 +30,6 @@ type Reviver[T any, ID ~string] struct {
 	What   string        // in log lines: "exports"
 	Every  time.Duration // between two rounds
 	Age    time.Duration // minimum age of work before it is checked
-	Notify func([]outbox.Intent)
 	Log    *slog.Logger
 
 	// List returns at most limit pieces of work that are at least age old and wait for no start intent, in order of
@@ -40,8 +37,8 @@ type Reviver[T any, ID ~string] struct {
 	List func(ctx context.Context, after ID, age time.Duration, limit int) ([]T, error)
 	// Name returns the id of work and the id of its workflow.
 	Name func(T) (id ID, workflow string)
-	// Revive records a restart of work together with its start intent. It ignores work that has ended.
-	Revive func(ctx context.Context, work T, state WorkflowState) ([]outbox.Intent, error)
+	// Revive restarts work. It returns false for work that has ended.
+	Revive func(ctx context.Context, work T, state WorkflowState) (bool, error)
 
 	pacer *restartPacer[ID]
 }
@@ -84,13 +81,12 @@ func (r *Reviver[T, ID]) check(ctx context.Context, work T, id ID, workflow stri
 	if err != nil || state.Open() || !r.pacer.due(id, time.Now()) {
 		return err
 	}
-	intents, err := r.Revive(ctx, work, state)
-	if err != nil || len(intents) == 0 {
+	revived, err := r.Revive(ctx, work, state)
+	if err != nil || !revived {
 		return err
 	}
 	r.pacer.revived(id, time.Now())
 	r.Log.Warn("restarting work without a workflow", "what", r.What, "id", string(id), "workflow", state.String())
-	r.Notify(intents)
 	return nil
 }
 

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/domain/asset"
-	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/worker/sweep"
 )
 
@@ -31,12 +30,12 @@ func (u *uploads) Uningested(_ context.Context, after asset.ID, _ time.Duration,
 	return u.waiting[at:min(len(u.waiting), at+limit)], nil
 }
 
-func (u *uploads) Reingest(_ context.Context, ref asset.IngestRef, actor, reason string) ([]outbox.Intent, error) {
+func (u *uploads) Reingest(_ context.Context, ref asset.IngestRef, actor, reason string) (bool, error) {
 	if actor == "" || reason == "" {
-		return nil, errors.New("who, and why?")
+		return false, errors.New("who, and why?")
 	}
 	u.again = append(u.again, ref.Asset)
-	return []outbox.Intent{{WorkflowID: ref.Asset.WorkflowID()}}, nil
+	return true, nil
 }
 
 // However many uploads wait, each is looked at, and those that nothing looks into are ingested again.
@@ -49,9 +48,7 @@ func TestUploadsWithoutAWorkflowAreIngestedAgain(t *testing.T) {
 	}
 	stuck := all(running, ids[:449]...)
 	stuck.broken, stuck.status[ids[5]], stuck.status[ids[6]] = ids[3], terminated, paused
-	notified := 0
-	s := sweep.NewIngestReviver(stuck, u, func(in []outbox.Intent) { notified += len(in) }, slog.New(slog.DiscardHandler))
+	s := sweep.NewIngestReviver(stuck, u, slog.New(slog.DiscardHandler))
 	require.ErrorContains(t, s.Sweep(t.Context()), string(stuck.broken), "one that cannot be looked after keeps no other waiting")
 	require.Equal(t, []asset.ID{ids[5], ids[449]}, u.again)
-	require.Equal(t, 2, notified)
 }

@@ -22,11 +22,83 @@ import (
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/model/jsondoc"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	"github.com/millrace-dev/millrace/internal/partner/jsondoc"
 	"github.com/millrace-dev/millrace/internal/web/console"
 	"github.com/millrace-dev/millrace/projections/calls"
 )
+
+// CallsPage lists calls of models.
+type CallsPage struct {
+	console.Frame
+	Calls []ListedCall
+	Next  template.URL // query of the next page, "" = this is the last
+}
+
+// ListedCall is one row of the list.
+type ListedCall struct {
+	call.Call
+	Took  inspect.Millis
+	Query template.URL // query of the call's page, with "?", or ""
+}
+
+// CallPage contains all data about one call of a model.
+type CallPage struct {
+	console.Frame
+	Call     call.Call
+	Took     inspect.Millis
+	Ahead    int64 // waiting calls before this one
+	Waits    bool
+	Cancels  bool // the call can be canceled
+	Failure  string
+	Answered bool
+	Media    []Medium
+	Text     string // text of the answer, if it is a text
+	Cut      bool   // Text is only the beginning
+	Size     int64  // of the answer
+	Gone     bool   // the answer is no longer stored
+}
+
+// Medium is a picture, a film or a sound in an answer.
+type Medium struct {
+	Kind    string       // image, video or audio
+	Address template.URL // "" = the answer itself
+}
+
+// StateClass is the class by which a style colours the state of a call.
+func (p *CallPage) StateClass() string { return callClass(p.Call.State) }
+
+// StateClass is the class by which a style colours the state of a call.
+func (l ListedCall) StateClass() string { return callClass(l.State) }
+
+func callClass(s call.State) string {
+	switch s {
+	case call.Succeeded:
+		return "succeeded"
+	case call.Failed, call.Unknown:
+		return "failed"
+	case call.Canceled:
+		return "canceled"
+	case call.Waiting:
+		return "queued"
+	case call.Admitted, call.Dispatching, call.Running, call.Answered:
+	}
+	return "running"
+}
+
+// Dollars formats USD millionths, which may be unknown.
+func (l ListedCall) Dollars() string { return console.Charged(l.Call) }
+
+// Dollars formats the cost of the call.
+func (p *CallPage) Dollars() string { return console.Charged(p.Call) }
+
+// Sent returns when the call was sent to its provider, the zero time before.
+func (p *CallPage) Sent() time.Time {
+	if p.Call.SentAt == nil {
+		return time.Time{}
+	}
+	return *p.Call.SentAt
+}
 
 const (
 	callsShown   = 50
@@ -47,9 +119,9 @@ func (r *Section) calls(c *gin.Context, v page.Visitor) (console.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	shown := &console.CallsPage{Frame: console.Frame{Title: "Calls of models", Live: true, Every: 2 * time.Second}}
+	shown := &CallsPage{Frame: console.Frame{Title: "Calls of models", Live: true, Every: 2 * time.Second}}
 	for _, one := range found.Calls {
-		line := console.ListedCall{Call: one, Took: duration(one)}
+		line := ListedCall{Call: one, Took: duration(one)}
 		if v.All() || v.Named() != "" {
 			line.Query = "?" + console.Query(url.Values{"account": {one.Account}})
 		}
@@ -100,7 +172,7 @@ func (r *Section) call(c *gin.Context, v page.Visitor) (console.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	shown := &console.CallPage{Frame: console.Frame{Title: "Call of " + one.Model}, Call: one, Took: duration(one), Gone: expired(one)}
+	shown := &CallPage{Frame: console.Frame{Title: "Call of " + one.Model}, Call: one, Took: duration(one), Gone: expired(one)}
 	if shown.Live = one.EndedAt == nil; shown.Live {
 		shown.Every = refreshEvery
 		shown.Cancels = one.Mode == call.Queued && !one.Canceling
@@ -113,7 +185,8 @@ func (r *Section) call(c *gin.Context, v page.Visitor) (console.Page, error) {
 	if one.Failure != nil {
 		shown.Failure = describeFailure(*one.Failure)
 	}
-	if shown.Answered = one.State == call.Succeeded && one.Answer != nil; !shown.Answered { // the files of an answer are copied before the call succeeds
+	// the files of an answer are copied before the call succeeds
+	if shown.Answered = one.State == call.Succeeded && one.Answer != nil; !shown.Answered {
 		return shown, nil
 	}
 	shown.Size = one.Answer.Size
@@ -132,10 +205,10 @@ func describeFailure(f call.Failure) string {
 }
 
 // addAnswer fills in the parts of an answer that a page can show: text, pictures, films and sounds.
-func (r *Section) addAnswer(ctx context.Context, shown *console.CallPage, one call.Call) error {
+func (r *Section) addAnswer(ctx context.Context, shown *CallPage, one call.Call) error {
 	media, _, err := mime.ParseMediaType(one.Answer.ContentType)
 	if err == nil && mediumOf(media) != "" {
-		shown.Media = []console.Medium{{Kind: mediumOf(media)}}
+		shown.Media = []Medium{{Kind: mediumOf(media)}}
 		return nil
 	}
 	body, cut, err := r.read(ctx, *one.Answer, maxShown)
@@ -177,7 +250,7 @@ func mediumOf(media string) string {
 }
 
 // mediaIn returns the files that an answer names and that this service has copied.
-func (r *Section) mediaIn(model string, answer []byte) []console.Medium {
+func (r *Section) mediaIn(model string, answer []byte) []Medium {
 	m, ok := r.Models.Snapshot().Find(model)
 	if !ok {
 		return nil
@@ -186,7 +259,7 @@ func (r *Section) mediaIn(model string, answer []byte) []console.Medium {
 	if err != nil {
 		return nil // an answer that is not JSON names no files
 	}
-	var all []console.Medium
+	var all []Medium
 	for _, one := range found {
 		u, err := url.Parse(one.Value)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" {
@@ -196,7 +269,7 @@ func (r *Section) mediaIn(model string, answer []byte) []console.Medium {
 		if kind == "" {
 			kind = "image" // most files are pictures
 		}
-		all = append(all, console.Medium{Kind: kind, Address: template.URL(u.String())})
+		all = append(all, Medium{Kind: kind, Address: template.URL(u.String())})
 	}
 	return all
 }

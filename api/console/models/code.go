@@ -8,21 +8,22 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/millrace-dev/millrace/internal/web/console"
 )
+
+// Snippet is a program that makes a call.
+type Snippet struct{ Language, Text string }
 
 // keyVariable is the environment variable from which the programs read the key of an account.
 const keyVariable = "MILLRACE_API_KEY"
 
 // snippets returns programs that make a call and print its answer.
-func snippets(base, model string, body json.RawMessage, keyed bool) []console.Snippet {
+func snippets(base, model string, body json.RawMessage, keyed bool) []Snippet {
 	var pretty bytes.Buffer
 	if json.Indent(&pretty, body, "", "  ") != nil {
 		return nil
 	}
 	address := base + "/v2/models/" + model
-	return []console.Snippet{
+	return []Snippet{
 		{Language: "curl", Text: curl(address, pretty.String(), keyed)},
 		{Language: "Python", Text: python(address, body, keyed)},
 		{Language: "TypeScript", Text: typescript(address, pretty.String(), keyed)},
@@ -53,7 +54,8 @@ func python(address string, body json.RawMessage, keyed bool) string {
 		return ""
 	}
 	return imports + "\nbody = " + pythonLiteral(value, "") + "\nrequest = urllib.request.Request(\n    " + pythonText(address) +
-		",\n    data=json.dumps(body).encode(),\n    headers=" + headers + ",\n)\nwith urllib.request.urlopen(request) as answer:\n    print(answer.read().decode())\n"
+		",\n    data=json.dumps(body).encode(),\n    headers=" + headers + ",\n)\n" +
+		"with urllib.request.urlopen(request) as answer:\n    print(answer.read().decode())\n"
 }
 
 // pythonLiteral renders a JSON value as a Python literal.
@@ -97,7 +99,8 @@ func typescript(address, body string, keyed bool) string {
 		headers = fmt.Sprintf(`{ "Content-Type": "application/json", "X-API-Key": process.env.%s! }`, keyVariable)
 	}
 	return "const answer = await fetch(" + scriptText(address) + ", {\n  method: \"POST\",\n  headers: " + headers +
-		",\n  body: JSON.stringify(" + strings.ReplaceAll(body, "\n", "\n  ") + "),\n});\nif (!answer.ok) throw new Error(await answer.text());\nconsole.log(await answer.text());\n"
+		",\n  body: JSON.stringify(" + strings.ReplaceAll(body, "\n",
+		"\n  ") + "),\n});\nif (!answer.ok) throw new Error(await answer.text());\nconsole.log(await answer.text());\n"
 }
 
 // scriptText renders a text as JSON, which is also a TypeScript literal.

@@ -9,9 +9,22 @@ import (
 	"strings"
 
 	"github.com/millrace-dev/millrace/internal/domain/call"
-	"github.com/millrace-dev/millrace/internal/model/catalog"
+	"github.com/millrace-dev/millrace/internal/partner/catalog"
 	"github.com/millrace-dev/millrace/internal/web/console"
 )
+
+// ModelField is one input of a model in a form.
+type ModelField struct {
+	Name, Help string
+	Kind       string // text, long, number, choice or json
+	Value      string
+	Default    string // default value of the input, or ""
+	Min, Max   string
+	Step       string
+	Required   bool
+	Choices    []console.Choice
+	Problem    string // why the value is refused
+}
 
 // inputField begins the names of form fields that hold inputs.
 const inputField = "in:"
@@ -27,7 +40,7 @@ type form struct {
 }
 
 type field struct {
-	console.ModelField
+	ModelField
 	text   bool              // a text that is not JSON is a value
 	values []json.RawMessage // values of the choices, in the order of Choices without the empty one
 }
@@ -59,7 +72,10 @@ func formOf(m *catalog.Model) (*form, error) {
 	f := &form{first: map[string]bool{}}
 	if len(schema.Properties) == 0 {
 		f.rawBody = true
-		f.fields = []*field{{ModelField: console.ModelField{Name: bodyField, Kind: "json", Required: true, Help: "The input of the model, a JSON object. The documentation of the provider describes it."}}}
+		f.fields = []*field{{ModelField: ModelField{
+			Name: bodyField, Kind: "json", Required: true,
+			Help: "The input of the model, a JSON object. The documentation of the provider describes it.",
+		}}}
 		return f, nil
 	}
 	err := members(schema.Properties, func(name string, raw json.RawMessage) error {
@@ -114,7 +130,7 @@ func (p property) types() []string {
 }
 
 func fieldOf(name string, p property, required bool) *field {
-	f := &field{ModelField: console.ModelField{Name: name, Help: p.Description, Required: required, Kind: "json", Default: textOf(p.Default)}}
+	f := &field{ModelField: ModelField{Name: name, Help: p.Description, Required: required, Kind: "json", Default: textOf(p.Default)}}
 	types := p.types()
 	f.text = slices.Contains(types, "string")
 	switch {
@@ -278,7 +294,7 @@ func (f *field) value() (json.RawMessage, string) {
 }
 
 // shown returns the fields that are required or have a value, and the other fields.
-func (f *form) shown() (first, more []console.ModelField) {
+func (f *form) shown() (first, more []ModelField) {
 	for _, one := range f.fields {
 		if one.Required || one.Problem != "" || f.first[one.Name] {
 			first = append(first, one.ModelField)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
+	"embed"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -19,16 +20,50 @@ import (
 
 	"github.com/millrace-dev/millrace/api/console/page"
 	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/internal/config/amount"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/call"
-	"github.com/millrace-dev/millrace/internal/domain/credit"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/model/catalog"
-	"github.com/millrace-dev/millrace/internal/model/router"
+	"github.com/millrace-dev/millrace/internal/partner/catalog"
+	"github.com/millrace-dev/millrace/internal/partner/router"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/internal/web/console"
 	"github.com/millrace-dev/millrace/projections/calls"
 )
+
+// ModelsPage lists the partner models.
+type ModelsPage struct {
+	console.Frame
+	Text      string // search text
+	Providers []ModelProvider
+}
+
+// ModelProvider is a provider and its listed models.
+type ModelProvider struct {
+	Name    string
+	Enabled bool // the operator has set its credential
+	Models  []ListedModel
+}
+
+// ListedModel is one row of the list.
+type ListedModel struct {
+	ID, Title, Price string
+}
+
+// ModelPage is a form of a model's inputs, with the price of a call and programs that make the same call.
+type ModelPage struct {
+	console.Frame
+	ID, Title, Docs string
+	Enabled         bool
+	Missing         []string // variables that the operator must set; shown to operators
+	CanRun          bool
+	Fields          []ModelField // inputs that a call requires, and inputs of the example
+	More            []ModelField // other inputs
+	Token           string       // of this form, which runs once even if it is sent twice
+	Price           string       // of a call with these inputs
+	Problem         string       // why these inputs are refused
+	Code            []Snippet
+}
 
 // Calls runs models; call.Service implements it.
 type Calls interface {
@@ -69,6 +104,11 @@ type Deps struct {
 	NoFallback bool // a call never falls back to another server
 }
 
+// Templates are the templates of the pages of this package, and the files that they refer to.
+//
+//go:embed *.html *.js
+var Templates embed.FS
+
 // Section serves the pages.
 type Section struct {
 	Deps
@@ -77,6 +117,7 @@ type Section struct {
 
 // New returns the section and adds its pages to the navigation.
 func New(p *page.Server, deps Deps) *Section {
+	p.AddTemplates(Templates)
 	p.AddLinks(console.NavLink{Path: "/models", Title: "Models"})
 	return &Section{Deps: deps, page: p}
 }
@@ -107,21 +148,21 @@ func (r *Section) list(c *gin.Context, v page.Visitor) (console.Page, error) {
 	if err := r.enabled(v); err != nil {
 		return nil, err
 	}
-	shown := &console.ModelsPage{Frame: console.Frame{Title: "Models"}, Text: strings.TrimSpace(c.Query("q"))}
+	shown := &ModelsPage{Frame: console.Frame{Title: "Models"}, Text: strings.TrimSpace(c.Query("q"))}
 	for _, m := range r.Models.Snapshot().Models() {
 		if !v.Access.Allows(m.ID) || m.Variant != "" || !named(m, shown.Text) {
 			continue
 		}
 		n := len(shown.Providers)
 		if n == 0 || shown.Providers[n-1].Name != m.Provider {
-			shown.Providers = append(shown.Providers, console.ModelProvider{Name: m.Provider})
+			shown.Providers = append(shown.Providers, ModelProvider{Name: m.Provider})
 			n++
 		}
 		p := &shown.Providers[n-1]
 		p.Enabled = p.Enabled || r.Models.Runnable(m)
-		p.Models = append(p.Models, console.ListedModel{ID: m.ID, Title: m.Title, Price: describePrice(m.Price(m.Example))})
+		p.Models = append(p.Models, ListedModel{ID: m.ID, Title: m.Title, Price: describePrice(m.Price(m.Example))})
 	}
-	slices.SortStableFunc(shown.Providers, func(a, b console.ModelProvider) int { // models that can run come first
+	slices.SortStableFunc(shown.Providers, func(a, b ModelProvider) int { // models that can run come first
 		switch {
 		case a.Enabled == b.Enabled:
 			return 0
@@ -186,8 +227,8 @@ func (r *Section) form(c *gin.Context, v page.Visitor, m *catalog.Model, body js
 }
 
 // formPage returns the page of a form. body is the input that the form makes, or nil if its values are wrong.
-func (r *Section) formPage(c *gin.Context, v page.Visitor, m *catalog.Model, f *form, body json.RawMessage) (*console.ModelPage, error) {
-	shown := &console.ModelPage{
+func (r *Section) formPage(c *gin.Context, v page.Visitor, m *catalog.Model, f *form, body json.RawMessage) (*ModelPage, error) {
+	shown := &ModelPage{
 		Frame: console.Frame{Title: m.ID, Scripts: []string{"models.js"}}, ID: m.ID, Title: m.Title, Docs: m.Docs, Enabled: r.Models.Runnable(m),
 		Token: rand.Text(),
 	}
@@ -207,7 +248,9 @@ func (r *Section) formPage(c *gin.Context, v page.Visitor, m *catalog.Model, f *
 }
 
 // priceOf returns the price of a call, or why the call would be refused.
-func (r *Section) priceOf(c *gin.Context, v page.Visitor, m *catalog.Model, f *form, body json.RawMessage) (price, problem string, err error) {
+func (r *Section) priceOf(c *gin.Context, v page.Visitor, m *catalog.Model, f *form,
+	body json.RawMessage,
+) (price, problem string, err error) {
 	if !r.Models.Runnable(m) {
 		return describePrice(m.Price(body)), "", nil
 	}
@@ -219,7 +262,7 @@ func (r *Section) priceOf(c *gin.Context, v page.Visitor, m *catalog.Model, f *f
 	case err != nil:
 		return "", "", public(err)
 	case offer.Unpriced:
-		return "at most $" + credit.Dollars(offer.Reserve) + ": the price list does not cover these inputs, so this amount is reserved", "", nil
+		return "at most $" + amount.Dollars(offer.Reserve) + ": the price list does not cover these inputs, so this amount is reserved", "", nil
 	}
 	return describePrice(m.Price(body)), "", nil
 }
@@ -232,9 +275,9 @@ func describePrice(e catalog.Estimate) string {
 	case e.Max == 0:
 		return "nothing"
 	case e.Min == e.Max:
-		return "$" + credit.Dollars(e.Max)
+		return "$" + amount.Dollars(e.Max)
 	}
-	return "$" + credit.Dollars(e.Min) + " to $" + credit.Dollars(e.Max)
+	return "$" + amount.Dollars(e.Min) + " to $" + amount.Dollars(e.Max)
 }
 
 // submittedForm returns the form of the model that the path names, filled with the values that were sent, and the body that
@@ -249,7 +292,8 @@ func (r *Section) submittedForm(c *gin.Context, v page.Visitor) (*catalog.Model,
 		return nil, nil, nil, err
 	}
 	if err := c.Request.ParseForm(); err != nil {
-		return nil, nil, nil, fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "The form cannot be read: its inputs may have at most %d MiB.", maxForm>>20)
+		return nil, nil, nil, fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest,
+			"The form cannot be read: its inputs may have at most %d MiB.", maxForm>>20)
 	}
 	body, err := f.read(c.Request.PostForm)
 	return m, f, body, err

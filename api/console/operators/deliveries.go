@@ -6,11 +6,11 @@ import (
 	"strconv"
 
 	"github.com/gin-gonic/gin"
-	"github.com/google/uuid"
 
 	"github.com/millrace-dev/millrace/api/console/page"
 	"github.com/millrace-dev/millrace/internal/domain/webhook"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/operate/webhooks"
 	"github.com/millrace-dev/millrace/internal/web/console"
 )
 
@@ -37,17 +37,16 @@ func (r *Section) deliveries(c *gin.Context, _ page.Visitor) (console.Page, erro
 	if err != nil {
 		return nil, err
 	}
-	shown := &console.DeliveriesPage{Frame: console.Frame{Title: "Deliveries"}, Status: q.State, States: webhook.States()}
+	shown := &DeliveriesPage{Frame: console.Frame{Title: "Deliveries"}, Status: q.State, States: webhook.States()}
 	for _, d := range found.Deliveries {
 		line := console.ShownDelivery{Delivery: d, Name: names[d.Account]}
 		if len(d.Tries) > 0 {
 			line.Last = &d.Tries[len(d.Tries)-1]
 		}
 		if d.State != webhook.Pending {
-			line.Acts = []console.Act{{
-				Path: "/deliveries/replay", Label: "Replay", Warning: "The message is sent again under the same id.",
-				Hidden: map[string]string{"webhook": string(d.Webhook), "delivery": d.ID.String(), "status": string(q.State)},
-			}}
+			line.Acts = buttons(webhooks.Replay, map[string]string{
+				"webhook": string(d.Webhook), "delivery": d.ID.String(), "status": string(q.State),
+			})
 		}
 		shown.Deliveries = append(shown.Deliveries, line)
 	}
@@ -55,21 +54,4 @@ func (r *Section) deliveries(c *gin.Context, _ page.Visitor) (console.Page, erro
 		shown.Next = console.Query(url.Values{"status": {string(q.State)}, "before": {strconv.FormatInt(found.Next, 10)}})
 	}
 	return shown, nil
-}
-
-func (r *Section) replay(c *gin.Context, v page.Visitor) (string, error) {
-	by, err := attribution(c, v)
-	if err != nil {
-		return "", err
-	}
-	endpoint, err := webhook.ParseID(c.PostForm("webhook"))
-	if err != nil {
-		return "", err
-	}
-	one, err := uuid.Parse(c.PostForm("delivery"))
-	if err != nil {
-		return "", fault.Wrap(err, fault.NotFound, fault.CodeNotFound, "This delivery does not exist.")
-	}
-	_, err = r.Webhooks.Replay(c.Request.Context(), endpoint, &one, by)
-	return "/deliveries?" + url.Values{"status": {c.PostForm("status")}}.Encode(), err
 }

@@ -23,13 +23,13 @@ type examinations struct {
 	running sync.Mutex // held while the doctor examines
 
 	mu       sync.Mutex // guards those below
-	findings []console.Finding
+	findings []Finding
 	at       time.Time // zero = there is none yet
 }
 
 // latest returns the last examination. It makes one where there is none, or where the last is old and nobody else makes
 // one already.
-func (e *examinations) latest(ctx context.Context) ([]console.Finding, time.Time, error) {
+func (e *examinations) latest(ctx context.Context) ([]Finding, time.Time, error) {
 	if found, at := e.lastFindings(); !at.IsZero() {
 		if time.Since(at) < examinedFor || !e.running.TryLock() {
 			return found, at, nil
@@ -53,14 +53,14 @@ func (e *examinations) rerun(ctx context.Context) error {
 	return err
 }
 
-func (e *examinations) lastFindings() ([]console.Finding, time.Time) {
+func (e *examinations) lastFindings() ([]Finding, time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.findings, e.at
 }
 
 // examine asks the doctor and keeps what it finds. A visitor who leaves cuts it short, and then it is not kept.
-func (e *examinations) examine(ctx context.Context) ([]console.Finding, time.Time, error) {
+func (e *examinations) examine(ctx context.Context) ([]Finding, time.Time, error) {
 	answer, err := e.doctor.Examine(ctx)
 	if err == nil {
 		err = ctx.Err()
@@ -68,7 +68,7 @@ func (e *examinations) examine(ctx context.Context) ([]console.Finding, time.Tim
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	found, err := typed[struct{ Checks []console.Finding }](answer)
+	found, err := typed[struct{ Checks []Finding }](answer)
 	if err != nil {
 		return nil, time.Time{}, err
 	}
@@ -84,7 +84,7 @@ func (r *Section) showDoctor(c *gin.Context, _ page.Visitor) (console.Page, erro
 	if err != nil {
 		return nil, err
 	}
-	shown := &console.DoctorPage{Frame: console.Frame{Title: "Doctor", Live: true, Every: examinedFor}, Checks: found, At: at}
+	shown := &DoctorPage{Frame: console.Frame{Title: "Doctor", Live: true, Every: examinedFor}, Checks: found, At: at}
 	for _, f := range found {
 		switch f.Status {
 		case doctor.Failing:

@@ -27,7 +27,10 @@ type counted struct{ times atomic.Int64 }
 
 // Examine implements admin.Doctor.
 func (d *counted) Examine(context.Context) (any, error) {
-	return doctor.Examined{Checks: []doctor.Finding{{Check: "database", Status: doctor.Warning, Detail: fmt.Sprintf("examination %d", d.times.Add(1))}}}, nil
+	return doctor.Examined{Checks: []doctor.Finding{{
+		Check: "database", Status: doctor.Warning,
+		Detail: fmt.Sprintf("examination %d", d.times.Add(1)),
+	}}}, nil
 }
 
 // TestTheDoctorExaminesWhenItIsAskedTo opens the page many times: it shows one examination with its time, until somebody

@@ -5,45 +5,33 @@
 package operators
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/gin-gonic/gin"
-	"github.com/google/uuid"
 
 	"github.com/millrace-dev/millrace/api/admin"
 	"github.com/millrace-dev/millrace/api/console/page"
 	"github.com/millrace-dev/millrace/api/edge"
-	"github.com/millrace-dev/millrace/internal/domain/webhook"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate"
-	operateservers "github.com/millrace-dev/millrace/internal/operate/servers"
+	"github.com/millrace-dev/millrace/internal/operate/accounts"
+	"github.com/millrace-dev/millrace/internal/operate/queues"
+	"github.com/millrace-dev/millrace/internal/operate/servers"
 	operateviews "github.com/millrace-dev/millrace/internal/operate/views"
+	"github.com/millrace-dev/millrace/internal/operate/webhooks"
 	"github.com/millrace-dev/millrace/internal/web/console"
 )
 
 // Services implement the commands of the pages, as for the admin API.
 type Services struct {
-	Queues   admin.Queues
+	Queues   queues.Service
 	Views    operateviews.Service
-	Accounts admin.Accounts
-	Webhooks Webhooks
-	Servers  Servers // nil = there is no registry of servers
+	Accounts accounts.Service
+	Webhooks *webhooks.Service
+	Servers  *servers.Service // nil = there is no registry of servers
 	Doctor   admin.Doctor
-}
-
-// Webhooks are the operators' commands on deliveries of webhooks.
-type Webhooks interface {
-	Deliveries(ctx context.Context, q webhook.Query) (webhook.Page, error)
-	Replay(ctx context.Context, id webhook.ID, only *uuid.UUID, by operate.Attribution) (int, error)
-}
-
-// Servers are the operators' commands on ComfyUI servers.
-type Servers interface {
-	Add(ctx context.Context, r operateservers.Request, by operate.Attribution) (operateservers.View, error)
-	Change(ctx context.Context, verb, ref string, by operate.Attribution) (operateservers.View, error)
 }
 
 // Section serves the pages.
@@ -55,6 +43,7 @@ type Section struct {
 
 // New returns the section and adds its pages to the navigation.
 func New(p *page.Server, services Services) *Section {
+	p.AddTemplates(Templates)
 	p.AddLinks(
 		console.NavLink{Path: "/accounts", Title: "Accounts", Operates: true},
 		console.NavLink{Path: "/queues", Title: "Queues", Operates: true},
@@ -69,27 +58,27 @@ func New(p *page.Server, services Services) *Section {
 func (r *Section) Routes() []edge.Route {
 	routes := []edge.Route{
 		r.page.Page("/queues", page.Operate, r.queues),
-		r.page.Form("/queues", page.Operate, r.setQueue),
+		form(r.page, queues.Set, r.Services.Queues),
 		r.page.Page("/views", page.Operate, r.views),
 		r.page.Page("/views/:view/check", page.Operate, r.checkView),
 		r.page.Form("/views/:view/rebuild", page.Operate, r.rebuildView),
 		r.page.Form("/views/:view/resume", page.Operate, r.resumeView),
 		r.page.Page("/accounts", page.Operate, r.accounts),
-		r.page.Form("/accounts", page.Operate, r.createAccount),
+		form(r.page, accounts.Create, r.Accounts),
 		r.page.Page("/accounts/:id", page.Operate, r.account),
-		r.page.Form("/accounts/:id", page.Operate, r.changeAccount),
-		r.page.Form("/accounts/:id/credit", page.Operate, r.grant),
-		r.page.Answer("/accounts/:id/keys", page.Operate, r.issueKey),
-		r.page.Form("/accounts/:id/keys/revoke", page.Operate, r.revokeKey),
+		form(r.page, accounts.Change, r.Accounts),
+		form(r.page, accounts.Grant, r.Accounts),
+		r.page.Answer(accounts.IssueKey.Page, page.Operate, r.issueKey),
+		form(r.page, accounts.RevokeKey, r.Accounts),
 		r.page.Page("/deliveries", page.Operate, r.deliveries),
-		r.page.Form("/deliveries/replay", page.Operate, r.replay),
+		form(r.page, webhooks.Replay, r.Webhooks),
 		r.page.Page("/doctor", page.Operate, r.showDoctor),
 		r.page.Form("/doctor", page.Operate, r.examineNow),
 	}
 	if r.Servers != nil {
 		routes = append(routes,
-			r.page.Form("/servers", page.Operate, r.addServer),
-			r.page.Form("/servers/:id/:change", page.Operate, r.changeServer))
+			form(r.page, servers.Add, r.Servers),
+			form(r.page, servers.Change, r.Servers))
 	}
 	return routes
 }

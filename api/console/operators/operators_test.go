@@ -41,7 +41,7 @@ func TestClientTokenOpensNoPageOfOperators(t *testing.T) {
 	section := operators.New(p, operators.Services{})
 	p.AddLinks(console.NavLink{Path: "/servers", Title: "Servers", Operator: true})
 	seen := p.Page("/servers", page.Operator, func(*gin.Context, page.Visitor) (console.Page, error) {
-		return &console.ServersPage{Frame: console.Frame{Title: "Servers"}}, nil
+		return &page.ProblemPage{Frame: console.Frame{Title: "Servers"}}, nil
 	})
 	routes := append(p.Routes(), append(section.Routes(), seen)...)
 	handler, err := e.Handler(routes, func(*gin.Context) error { return nil })

@@ -31,9 +31,9 @@ func (n accountName) before(other accountName) int {
 }
 
 // searched returns the rows of a page by its address: those that match "q", after the row of account "after".
-func searched[T any](c *gin.Context, all []T, of func(T) accountName) ([]T, console.Search) {
+func searched[T any](c *gin.Context, all []T, of func(T) accountName) ([]T, Search) {
 	q, after := strings.TrimSpace(c.Query("q")), c.Query("after")
-	search := console.Search{Text: q, All: len(all)}
+	search := Search{Text: q, All: len(all)}
 	rows := slices.Clone(all)
 	slices.SortStableFunc(rows, func(a, b T) int { return of(a).before(of(b)) })
 	if at := slices.IndexFunc(rows, func(row T) bool { return of(row).id == after }); after != "" && at >= 0 {

@@ -16,9 +16,9 @@ func (r *Section) views(c *gin.Context, _ page.Visitor) (console.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	shown := &console.ViewsPage{Frame: console.Frame{Title: "Views", Live: true, Every: every}}
+	shown := &ViewsPage{Frame: console.Frame{Title: "Views", Live: true, Every: every}}
 	for _, one := range all {
-		line := console.ShownView{Name: one.Name, Position: one.Position, Behind: one.Behind}
+		line := ShownView{Name: one.Name, Position: one.Position, Behind: one.Behind}
 		if views.Rebuildable(one.Name) {
 			line.Acts = []console.Act{{
 				Path: "/views/" + one.Name + "/rebuild", Label: "Rebuild",
@@ -26,7 +26,7 @@ func (r *Section) views(c *gin.Context, _ page.Visitor) (console.Page, error) {
 			}}
 		}
 		for _, h := range one.Halted {
-			line.Streams = append(line.Streams, console.HaltedStream{Stream: h.Stream, Position: h.Position, Error: h.Error, Acts: []console.Act{{
+			line.Streams = append(line.Streams, HaltedStream{Stream: h.Stream, Position: h.Position, Error: h.Error, Acts: []console.Act{{
 				Path: "/views/" + one.Name + "/resume", Label: "Resume", Hidden: map[string]string{"stream": h.Stream},
 				Warning: "The view continues with this stream. If the cause of the failure remains, it halts again.",
 			}}})
@@ -46,7 +46,7 @@ func (r *Section) checkView(c *gin.Context, _ page.Visitor) (console.Page, error
 	if err != nil {
 		return nil, err
 	}
-	return &console.CheckedPage{Frame: console.Frame{Title: "Check of a view"}, View: c.Param("view"), Found: string(text)}, nil
+	return &CheckedPage{Frame: console.Frame{Title: "Check of a view"}, View: c.Param("view"), Found: string(text)}, nil
 }
 
 func (r *Section) rebuildView(c *gin.Context, v page.Visitor) (string, error) {

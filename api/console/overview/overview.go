@@ -5,7 +5,12 @@ package overview
 
 import (
 	"context"
+	"embed"
+	"encoding/json"
+	"fmt"
 	"html/template"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -22,6 +27,111 @@ import (
 	"github.com/millrace-dev/millrace/projections/stats"
 )
 
+// OverviewPage shows the figures of the service.
+type OverviewPage struct {
+	console.Frame
+	Range            string
+	Ranges           []console.Chip
+	Now              Now
+	Submitted        int64
+	Ended            []Total // by state
+	P50, P95, Waited inspect.Millis
+	Executed, Cached int64 // nodes
+	Failures         []Total
+	Models           []Total
+	ServerTime       []Total
+	Charts           []Chart
+	Running          []RunningJob
+	Servers          []console.ShownServer
+}
+
+// Now contains the numbers of waiting and running jobs.
+type Now struct {
+	Queued, Running int64
+	Oldest          *time.Time // submission of the oldest queued job, or nil
+}
+
+// Total is the total of a measure for one key: a count, and milliseconds or USD millionths.
+type Total struct {
+	Key      string
+	N, Total int64
+}
+
+// Hits returns the share of nodes that were cached.
+func (p *OverviewPage) Hits() string {
+	if p.Executed+p.Cached == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%d %%", 100*p.Cached/(p.Executed+p.Cached))
+}
+
+// RunningJob is a running job with its running nodes.
+type RunningJob struct {
+	Job   job.Job
+	Nodes []string
+}
+
+// On returns the names of the running nodes.
+func (r RunningJob) On() string {
+	slices.Sort(r.Nodes)
+	return strings.Join(r.Nodes, ", ")
+}
+
+// Chart contains series over the same times. A script draws it from its table.
+type Chart struct {
+	Name, Title, Unit string
+	Times             []int64 // seconds
+	Series            []Series
+}
+
+// Series is one line of a chart.
+type Series struct {
+	Label  string
+	Values []float64
+}
+
+// Data returns the data that the script draws.
+func (c Chart) Data() (string, error) {
+	data := [][]float64{make([]float64, len(c.Times))}
+	for i, t := range c.Times {
+		data[0][i] = float64(t)
+	}
+	for _, s := range c.Series {
+		data = append(data, s.Values)
+	}
+	raw, err := json.Marshal(data)
+	return string(raw), err
+}
+
+// Row is one time of a chart with the values of its series.
+type Row struct {
+	At     time.Time
+	Values []string
+}
+
+// maxRows bounds the rows of a chart's table, the newest times.
+const maxRows = 60
+
+// Rows returns the newest times with a value other than 0, newest first.
+func (c Chart) Rows() []Row {
+	var rows []Row
+	for i := len(c.Times) - 1; i >= 0 && len(rows) < maxRows; i-- {
+		row, some := Row{At: time.Unix(c.Times[i], 0)}, false
+		for _, s := range c.Series {
+			value := 0.0
+			if i < len(s.Values) {
+				value = s.Values[i]
+			}
+			some = some || value != 0
+			row.Values = append(row.Values, fmt.Sprintf("%.4g", value))
+		}
+		if some {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
 // Deps are the dependencies of the page.
 type Deps struct {
 	Page    *page.Server
@@ -36,11 +146,17 @@ type Servers interface {
 	Servers(ctx context.Context) ([]*server.Server, error)
 }
 
+// Templates are the templates of the pages of this package, and the files that they refer to.
+//
+//go:embed *.html *.js uplot
+var Templates embed.FS
+
 // Section serves the page.
 type Section struct{ Deps }
 
 // New returns the section and adds it to the navigation.
 func New(deps Deps) *Section {
+	deps.Page.AddTemplates(Templates)
 	deps.Page.AddLinks(console.NavLink{Path: "/overview", Title: "Overview"})
 	return &Section{deps}
 }
@@ -91,7 +207,7 @@ func (r *Section) overview(c *gin.Context, v page.Visitor) (console.Page, error)
 	if err != nil {
 		return nil, err
 	}
-	shown := &console.OverviewPage{
+	shown := &OverviewPage{
 		Frame: console.Frame{
 			Title: "Overview", Live: true, Every: every, Scripts: []string{"uPlot.iife.min.js", "charts.js"}, Styles: []string{"uPlot.min.css"},
 		},
@@ -105,18 +221,19 @@ func (r *Section) overview(c *gin.Context, v page.Visitor) (console.Page, error)
 	if err != nil {
 		return nil, err
 	}
-	shown.Now = console.Now(present)
+	shown.Now = Now(present)
 	return shown, r.present(ctx, shown, v)
 }
 
 // measure fills in the figures of a range.
-func measure(shown *console.OverviewPage, happened stats.Range, chosen span) {
+func measure(shown *OverviewPage, happened stats.Range, chosen span) {
 	shown.Submitted = happened.Sum(stats.Submitted, "").N
 	shown.Ended = totals(happened.Totals(stats.Ended))
 	shown.P50, shown.P95 = inspect.Millis(happened.Quantile(stats.Took, 0.5)), inspect.Millis(happened.Quantile(stats.Took, 0.95))
 	shown.Waited = inspect.Millis(happened.Quantile(stats.Waited, 0.95))
 	shown.Executed, shown.Cached = happened.Sum(stats.Nodes, stats.Executed).N, happened.Sum(stats.Nodes, stats.Cached).N
-	shown.Failures, shown.Models, shown.ServerTime = head(happened.Totals(stats.Failure)), head(happened.Totals(stats.Calls)), head(happened.Totals(stats.Server))
+	shown.Failures, shown.Models = head(happened.Totals(stats.Failure)), head(happened.Totals(stats.Calls))
+	shown.ServerTime = head(happened.Totals(stats.Server))
 	per := int(chosen.step / happened.Grain.Length())
 	counts := func(measure, key string) []float64 { return merged(happened.Series(measure, key), per) }
 	times := make([]int64, 0, 200)
@@ -125,27 +242,28 @@ func measure(shown *console.OverviewPage, happened stats.Range, chosen span) {
 			times = append(times, p.At.Unix())
 		}
 	}
-	shown.Charts = []console.Chart{
-		{Name: "jobs", Title: "Jobs", Times: times, Series: []console.Series{
+	shown.Charts = []Chart{
+		{Name: "jobs", Title: "Jobs", Times: times, Series: []Series{
 			{Label: "submitted", Values: counts(stats.Submitted, "")},
 			{Label: "succeeded", Values: counts(stats.Ended, string(job.Succeeded))},
 			{Label: "failed", Values: counts(stats.Ended, string(job.Failed))},
 		}},
-		{Name: "times", Title: "Time from submission to success", Unit: "s", Times: times, Series: []console.Series{
-			{Label: "p50", Values: seconds(happened.Quantiles(stats.Took, 0.5), per)}, {Label: "p95", Values: seconds(happened.Quantiles(stats.Took, 0.95), per)},
+		{Name: "times", Title: "Time from submission to success", Unit: "s", Times: times, Series: []Series{
+			{Label: "p50", Values: seconds(happened.Quantiles(stats.Took, 0.5), per)},
+			{Label: "p95", Values: seconds(happened.Quantiles(stats.Took, 0.95), per)},
 		}},
-		{Name: "nodes", Title: "Nodes", Times: times, Series: []console.Series{
+		{Name: "nodes", Title: "Nodes", Times: times, Series: []Series{
 			{Label: "executed", Values: counts(stats.Nodes, stats.Executed)}, {Label: "from the cache", Values: counts(stats.Nodes, stats.Cached)},
 		}},
 	}
 }
 
-func head(all []stats.Total) []console.Total { return totals(all[:min(len(all), most)]) }
+func head(all []stats.Total) []Total { return totals(all[:min(len(all), most)]) }
 
-func totals(all []stats.Total) []console.Total {
-	shown := make([]console.Total, len(all))
+func totals(all []stats.Total) []Total {
+	shown := make([]Total, len(all))
 	for i, t := range all {
-		shown[i] = console.Total(t)
+		shown[i] = Total(t)
 	}
 	return shown
 }
@@ -175,13 +293,13 @@ func seconds(all []time.Duration, per int) []float64 {
 }
 
 // present fills in the figures of unfinished jobs.
-func (r *Section) present(ctx context.Context, shown *console.OverviewPage, v page.Visitor) error {
+func (r *Section) present(ctx context.Context, shown *OverviewPage, v page.Visitor) error {
 	found, err := r.Running.Find(ctx, jobindex.Query{Account: v.Account, States: []job.State{job.Running, job.Canceling}, Limit: most})
 	if err != nil {
 		return err
 	}
 	for _, j := range found.Jobs {
-		line := console.RunningJob{Job: j}
+		line := RunningJob{Job: j}
 		for node, class := range j.Running {
 			line.Nodes = append(line.Nodes, node+" "+class)
 		}

@@ -1,11 +1,13 @@
 package own
 
 import (
+	"html/template"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
@@ -13,12 +15,46 @@ import (
 	"github.com/millrace-dev/millrace/api/console/page"
 	"github.com/millrace-dev/millrace/api/content"
 	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/files"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/web/console"
 	"github.com/millrace-dev/millrace/projections/assets"
 )
+
+// AssetsPage lists assets of an account.
+type AssetsPage struct {
+	console.Frame
+	Text, Tag string         // search text and tag
+	Tags      []console.Chip // the most frequent tags
+	Assets    []ListedAsset
+	Total     int64
+	AtLeast   bool // Total is a lower bound
+	Kept      account.Storage
+	Next      template.URL // query of the next page, "" = this is the last
+}
+
+// ListedAsset is one asset of a list.
+type ListedAsset struct {
+	ID, Name, Type string
+	Size           int64
+	Labels         []string
+	At             time.Time
+	Picture        bool // it has a thumbnail
+	Rejected       bool // rejected by a scan
+}
+
+// AssetPage shows one asset.
+type AssetPage struct {
+	console.Frame
+	Of        asset.Asset
+	Line      ListedAsset
+	Kind      string // image, video or audio; "" = not displayed
+	Job       string // id of the job that made it, or ""
+	Input     string // name by which nodes load it, or ""
+	CanDelete bool
+}
 
 const (
 	assetsShown = 48
@@ -50,7 +86,10 @@ func (r *Section) assets(c *gin.Context, v page.Visitor) (console.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	shown := &console.AssetsPage{Frame: console.Frame{Title: "Assets"}, Text: text, Tag: tag, Total: found.Total, AtLeast: found.Total >= assets.MaxTotal && text != ""}
+	shown := &AssetsPage{
+		Frame: console.Frame{Title: "Assets"}, Text: text, Tag: tag, Total: found.Total,
+		AtLeast: found.Total >= assets.MaxTotal && text != "",
+	}
 	for _, a := range found.Assets {
 		shown.Assets = append(shown.Assets, listed(a))
 	}
@@ -82,8 +121,8 @@ func (r *Section) assets(c *gin.Context, v page.Visitor) (console.Page, error) {
 	return shown, err
 }
 
-func listed(a asset.Asset) console.ListedAsset {
-	return console.ListedAsset{
+func listed(a asset.Asset) ListedAsset {
+	return ListedAsset{
 		ID: string(a.PublicID()), Name: a.Title(), Type: a.ContentType, Size: a.Size, Labels: a.Labels(), At: a.CreatedAt,
 		Picture: picture(a), Rejected: a.State == asset.Rejected,
 	}
@@ -121,7 +160,7 @@ func (r *Section) asset(c *gin.Context, v page.Visitor) (console.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	shown := &console.AssetPage{Frame: console.Frame{Title: a.Title()}, Of: a, Line: listed(a), CanDelete: changes(v)}
+	shown := &AssetPage{Frame: console.Frame{Title: a.Title()}, Of: a, Line: listed(a), CanDelete: changes(v)}
 	switch kind, _, _ := strings.Cut(a.ContentType, "/"); {
 	case a.State != asset.Live:
 	case kind == "image" && a.ContentType != "image/svg+xml", kind == "video", kind == "audio":

@@ -13,15 +13,28 @@ import (
 	"github.com/millrace-dev/millrace/internal/web/console"
 )
 
+// KeysPage lists the keys of an account.
+type KeysPage struct {
+	console.Frame
+	Keys      []OwnKey
+	CanChange bool
+}
+
+// OwnKey is a key of the visitor's account.
+type OwnKey struct {
+	account.Key
+	Used bool // this browser signed in with the key
+}
+
 // keys lists the account's keys, without their secrets: GET /console/keys.
 func (r *Section) keys(c *gin.Context, v page.Visitor) (console.Page, error) {
 	all, err := r.Accounts.Keys(c.Request.Context(), v.Account)
 	if err != nil {
 		return nil, err
 	}
-	shown := &console.KeysPage{Frame: console.Frame{Title: "Keys"}, CanChange: changes(v)}
+	shown := &KeysPage{Frame: console.Frame{Title: "Keys"}, CanChange: changes(v)}
 	for _, k := range all {
-		shown.Keys = append(shown.Keys, console.OwnKey{Key: k, Used: strings.HasPrefix(v.Key(), k.Prefix) && k.Prefix != ""})
+		shown.Keys = append(shown.Keys, OwnKey{Key: k, Used: strings.HasPrefix(v.Key(), k.Prefix) && k.Prefix != ""})
 	}
 	return shown, nil
 }
@@ -50,7 +63,10 @@ func (r *Section) issueKey(c *gin.Context, v page.Visitor) (console.Page, error)
 	if err != nil {
 		return nil, err
 	}
-	return &console.SecretPage{Frame: console.Frame{Title: "New key"}, What: "The key that begins with " + key.Prefix, Secret: secret, Back: "/keys", BackWords: "all keys"}, nil
+	return &SecretPage{
+		Frame: console.Frame{Title: "New key"}, What: "The key that begins with " + key.Prefix, Secret: secret, Back: "/keys",
+		BackWords: "all keys",
+	}, nil
 }
 
 // revokeKey revokes a key of the account: POST /console/keys/revoke.

@@ -5,6 +5,7 @@ package own
 
 import (
 	"context"
+	"embed"
 
 	"github.com/google/uuid"
 
@@ -22,6 +23,13 @@ import (
 	"github.com/millrace-dev/millrace/projections/assets"
 	"github.com/millrace-dev/millrace/projections/usage"
 )
+
+// SecretPage shows a secret, once.
+type SecretPage struct {
+	console.Frame
+	What, Secret    string
+	Back, BackWords string // path below Base of the next page
+}
 
 // Assets reads assets. Its results are never older than the log.
 type Assets interface {
@@ -73,6 +81,11 @@ type Deps struct {
 	Usage      *usage.Reader // nil = no page of usage; needs Accounts
 }
 
+// Templates are the templates of the pages of this package, and the files that they refer to.
+//
+//go:embed *.html
+var Templates embed.FS
+
 // Section serves the pages.
 type Section struct {
 	Deps
@@ -82,6 +95,7 @@ type Section struct {
 
 // New returns the section and adds its pages to the navigation. Without accounts there is no page of keys.
 func New(p *page.Server, small *thumbs.Thumbs, deps Deps) *Section {
+	p.AddTemplates(Templates)
 	r := &Section{Deps: deps, page: p, thumbs: small}
 	if r.Assets != nil {
 		p.AddLinks(console.NavLink{Path: "/assets", Title: "Assets", Account: true})
@@ -137,7 +151,8 @@ func changes(v page.Visitor) bool { return v.Allows(account.ScopeWrite) && !v.By
 // owner refuses changes by operators, which need a reason and have pages of their own.
 func owner(v page.Visitor) error {
 	if v.ByToken() {
-		return fault.New(fault.Denied, fault.CodeForbidden, "Only the account can make this change. Operators use the pages of accounts and deliveries.")
+		return fault.New(fault.Denied, fault.CodeForbidden,
+			"Only the account can make this change. Operators use the pages of accounts and deliveries.")
 	}
 	return nil
 }

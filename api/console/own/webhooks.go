@@ -2,6 +2,7 @@ package own
 
 import (
 	"fmt"
+	"html/template"
 	"net/url"
 	"slices"
 	"strconv"
@@ -18,6 +19,32 @@ import (
 	"github.com/millrace-dev/millrace/internal/web/console"
 )
 
+// WebhooksPage lists the endpoints of an account.
+type WebhooksPage struct {
+	console.Frame
+	Endpoints []ShownEndpoint
+	Kinds     []string // of messages
+	CanChange bool
+}
+
+// ShownEndpoint is an endpoint with its address.
+type ShownEndpoint struct {
+	ID, Address string
+	webhook.Endpoint
+}
+
+// WebhookPage shows an endpoint and deliveries to it.
+type WebhookPage struct {
+	console.Frame
+	Of         ShownEndpoint
+	Status     webhook.State // "" = all
+	States     []webhook.State
+	Deliveries []console.ShownDelivery
+	Next       template.URL // query of the next page, "" = this is the last
+	CanChange  bool
+	Notice     string // result of an action
+}
+
 const (
 	deliveriesShown = 50
 	refreshEvery    = 2 * time.Second // how often an open page of deliveries is rebuilt
@@ -33,7 +60,7 @@ func (r *Section) webhooks(c *gin.Context, v page.Visitor) (console.Page, error)
 	if err != nil {
 		return nil, err
 	}
-	shown := &console.WebhooksPage{Frame: console.Frame{Title: "Webhooks"}, CanChange: changes(v)}
+	shown := &WebhooksPage{Frame: console.Frame{Title: "Webhooks"}, CanChange: changes(v)}
 	for _, kind := range webhook.Kinds() {
 		shown.Kinds = append(shown.Kinds, string(kind))
 	}
@@ -43,8 +70,8 @@ func (r *Section) webhooks(c *gin.Context, v page.Visitor) (console.Page, error)
 	return shown, nil
 }
 
-func shownEndpoint(e webhook.EndpointWithURL) console.ShownEndpoint {
-	return console.ShownEndpoint{ID: string(e.ID), Address: e.URL, Endpoint: e.Endpoint}
+func shownEndpoint(e webhook.EndpointWithURL) ShownEndpoint {
+	return ShownEndpoint{ID: string(e.ID), Address: e.URL, Endpoint: e.Endpoint}
 }
 
 // register registers an endpoint and shows its secret, once: POST /console/webhooks.
@@ -59,7 +86,7 @@ func (r *Section) register(c *gin.Context, v page.Visitor) (console.Page, error)
 	if err != nil {
 		return nil, err
 	}
-	return &console.SecretPage{
+	return &SecretPage{
 		Frame: console.Frame{Title: "New webhook"}, What: "The secret that signs the messages to " + made.URL, Secret: secret,
 		Back: "/webhooks/" + string(made.ID), BackWords: "the webhook",
 	}, nil
@@ -80,7 +107,7 @@ func (r *Section) webhook(c *gin.Context, v page.Visitor) (console.Page, error) 
 	if err != nil {
 		return nil, err
 	}
-	shown := &console.WebhookPage{
+	shown := &WebhookPage{
 		Frame: console.Frame{Title: "Webhook", Live: true, Every: refreshEvery}, Of: shownEndpoint(e), Status: webhook.State(c.Query("status")),
 		States: webhook.States(), CanChange: changes(v), Notice: describeReplay(c.Query("replayed")),
 	}

@@ -42,7 +42,10 @@ func (s *Server) follow(c *gin.Context, v Visitor, handle Handler) error {
 	}
 	ctx, cancel := context.WithTimeout(c.Request.Context(), maxOpenFor)
 	defer cancel()
-	f := &follower{server: s, c: c, ctx: ctx, visitor: v, handle: handle, sub: sub, out: http.NewResponseController(c.Writer), sent: c.GetHeader("Last-Event-ID")}
+	f := &follower{
+		server: s, c: c, ctx: ctx, visitor: v, handle: handle, sub: sub, out: http.NewResponseController(c.Writer),
+		sent: c.GetHeader("Last-Event-ID"),
+	}
 	defer edge.SetWriteTimeout(f.out, 0) //nolint:errcheck // a connection that fails has no requests to come
 	return f.run()
 }

@@ -22,6 +22,27 @@ import (
 	"github.com/millrace-dev/millrace/internal/web/console"
 )
 
+// ProblemPage describes an error and what to do.
+type ProblemPage struct {
+	console.Frame
+	Status  int
+	Heading string // what kind of problem there is, in few words
+	Message string
+	Away    bool   // something is not available now
+	Comes   bool   // the browser asks for the page again
+	Again   *Again // a form that could not be acted on, nil = none, or none that can be sent again
+}
+
+// Again is a form with what was sent before.
+type Again struct {
+	Path       string // below the pages, with its query
+	Values     []Sent
+	Credential bool // a credential was sent, which has to be given again
+}
+
+// Sent is a value of a form.
+type Sent struct{ Name, Value string }
+
 // retryAfter is after how long a browser asks again for what was not available.
 const retryAfter = 5 * time.Second
 
@@ -38,7 +59,10 @@ func (s *Server) problem(c *gin.Context, err error, v *Visitor) {
 	case get && status == http.StatusServiceUnavailable && c.GetHeader("Accept") == "text/event-stream":
 		s.streamUnavailable(c, message)
 	default:
-		shown := &console.ProblemPage{Frame: console.Frame{Title: "Problem"}, Status: status, Heading: heading(status), Message: message, Away: status == http.StatusServiceUnavailable}
+		shown := &ProblemPage{
+			Frame: console.Frame{Title: "Problem"}, Status: status, Heading: heading(status), Message: message,
+			Away: status == http.StatusServiceUnavailable,
+		}
 		if shown.Away && get {
 			shown.Comes = true
 			c.Header("Refresh", fmt.Sprint(int(retryAfter.Seconds())))
@@ -128,7 +152,8 @@ func drawn(c *gin.Context, status int) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	c.Data(http.StatusOK, "image/svg+xml", []byte(`<svg xmlns="http://www.w3.org/2000/svg" width="240" height="240" viewBox="0 0 240 240">`+
-		`<rect width="240" height="240" fill="#8883"/><text x="120" y="124" font-family="system-ui,sans-serif" font-size="22" text-anchor="middle" fill="#888">`+
+		`<rect width="240" height="240" fill="#8883"/><text x="120" y="124" font-family="system-ui,sans-serif" font-size="22" `+
+		`text-anchor="middle" fill="#888">`+
 		html.EscapeString(says)+`</text></svg>`))
 }
 
@@ -156,12 +181,12 @@ const credentialField = "credential"
 
 // resendForm returns a form with everything that was sent but a credential; nil where that cannot be sent again: a file, or a
 // key to sign in with.
-func (s *Server) resendForm(c *gin.Context) *console.Again {
+func (s *Server) resendForm(c *gin.Context) *Again {
 	path := strings.TrimPrefix(c.Request.URL.Path, s.base)
 	if path == "/signin" || !parsed(c) {
 		return nil
 	}
-	again := &console.Again{Path: path}
+	again := &Again{Path: path}
 	if c.Request.URL.RawQuery != "" {
 		again.Path += "?" + c.Request.URL.RawQuery
 	}
@@ -170,7 +195,7 @@ func (s *Server) resendForm(c *gin.Context) *console.Again {
 			if name == credentialField {
 				again.Credential = again.Credential || value != ""
 			} else {
-				again.Values = append(again.Values, console.Sent{Name: name, Value: value})
+				again.Values = append(again.Values, Sent{Name: name, Value: value})
 			}
 		}
 	}

@@ -6,6 +6,8 @@ package page
 
 import (
 	"context"
+	"embed"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"strings"
@@ -50,6 +52,11 @@ type Deps struct {
 	MaxOpen  int      // pages that one account keeps open on this process, default 64
 }
 
+// Templates are the templates of the pages of this package, and the files that they refer to.
+//
+//go:embed *.html
+var Templates embed.FS
+
 // Server serves pages below one path.
 type Server struct {
 	Deps
@@ -65,11 +72,16 @@ func New(deps Deps, base string) *Server {
 	if deps.MaxOpen == 0 {
 		deps.MaxOpen = maxOpen
 	}
-	return &Server{
+	s := &Server{
 		Deps: deps, base: base, templates: console.New(), crossOrigin: http.NewCrossOriginProtection(),
 		open: limit.NewConnections(deps.MaxOpen),
 	}
+	s.templates.Add(Templates)
+	return s
 }
+
+// AddTemplates adds the templates of a section, and the files that they refer to. It is called before Routes.
+func (s *Server) AddTemplates(content fs.FS) { s.templates.Add(content) }
 
 // Visitor identifies who looks at a page. The Account of an operator is the account that the address names, "" = all.
 type Visitor struct {
@@ -234,7 +246,8 @@ func (s *Server) operator(c *gin.Context, need Access, key string) (Visitor, err
 		v.Account = account.LocalID
 	}
 	if need.Account && v.Account == "" {
-		return v, fault.New(fault.Invalid, fault.CodeInvalidRequest, "This page shows one account. Name the account in the address, as in ?account=NAME.")
+		return v, fault.New(fault.Invalid, fault.CodeInvalidRequest,
+			"This page shows one account. Name the account in the address, as in ?account=NAME.")
 	}
 	return v, nil
 }
@@ -293,7 +306,7 @@ func (s *Server) Routes() []edge.Route {
 		}}
 	}
 	routes := []edge.Route{sign("/signin", s.signIn), sign("/signout", s.signOut)}
-	for _, f := range console.Files() {
+	for _, f := range s.templates.Files() {
 		routes = append(routes, file("/"+f.Name, f.Type, f.Content))
 	}
 	return routes

@@ -15,9 +15,17 @@ import (
 
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/web/console"
 )
+
+// SignInPage asks for a key.
+type SignInPage struct {
+	console.Frame
+	Wrong bool
+	Job   job.PublicID // job that the editor opens after the sign-in, or ""
+}
 
 // Write writes a page that needs no visitor.
 func (s *Server) Write(c *gin.Context, status int, p console.Page) { s.write(c, status, p, nil) }
@@ -86,7 +94,7 @@ func named(c *gin.Context, v Visitor) string {
 
 // ShowSignIn shows the sign-in page; wrong reports that the given key is not valid.
 func (s *Server) ShowSignIn(c *gin.Context, status int, wrong bool) {
-	s.Write(c, status, &console.SignInPage{Frame: console.Frame{Title: "Sign in"}, Wrong: wrong})
+	s.Write(c, status, &SignInPage{Frame: console.Frame{Title: "Sign in"}, Wrong: wrong})
 }
 
 // maxReason bounds a reason, in bytes.

@@ -20,8 +20,13 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/stream"
-	"github.com/millrace-dev/millrace/internal/web/console"
 )
+
+// Preview is the newest picture that a running node has sent.
+type Preview struct {
+	Node string // id of the node in the graph of the job
+	Seen string // differs between pictures
+}
 
 const (
 	// responseTimeout is how long a request waits for a picture: it may reach another process than the one that served the
@@ -55,13 +60,13 @@ func (p *Previews) Routes() []edge.Route {
 }
 
 // Of returns the current preview of a job, or nil if there is none. It does not wait.
-func (p *Previews) Of(ctx context.Context, j job.Job) (*console.Preview, error) {
+func (p *Previews) Of(ctx context.Context, j job.Job) (*Preview, error) {
 	f, err := p.newest(ctx, j, 0)
 	if f == nil || err != nil {
 		return nil, err
 	}
 	_, node, _ := f.Within.Places(f.Node)
-	return &console.Preview{Node: node, Seen: strconv.FormatUint(uint64(crc32.ChecksumIEEE(f.Data)), 36)}, nil
+	return &Preview{Node: node, Seen: strconv.FormatUint(uint64(crc32.ChecksumIEEE(f.Data)), 36)}, nil
 }
 
 // serve answers with the newest preview of a job: GET /console/jobs/{id}/preview.

@@ -56,7 +56,8 @@ func (t *Thumbs) Of(ctx context.Context, store content.Store, e files.Entry) ([]
 		return small, nil
 	}
 	made, err, _ := t.flights.Do(key, func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), thumbTime) // other visitors may wait for the thumbnail after this one has left
+		// other visitors may wait for the thumbnail after this one has left
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), thumbTime)
 		defer cancel()
 		if err := t.busy.Acquire(ctx, 1); err != nil {
 			return nil, err

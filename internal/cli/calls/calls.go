@@ -10,8 +10,8 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/cli/show"
+	"github.com/millrace-dev/millrace/internal/config/amount"
 	"github.com/millrace-dev/millrace/internal/domain/call"
-	"github.com/millrace-dev/millrace/internal/domain/credit"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/operate"
 	operatecalls "github.com/millrace-dev/millrace/internal/operate/calls"
@@ -41,7 +41,8 @@ first characters, at least four, if no other call's ID begins with them.`,
   millrace calls reconcile 62e89ef5 --charged 0.04 --reason "seen on the provider's bill"`,
 	}
 	s.DatabaseFlags(cmd)
-	cmd.AddCommand(listCalls(s), printedCalls.Show(s), printedCalls.Events(s), printedCalls.Timeline(s), printedCalls.Diff(s), callUsage(s), reconcileCall(s), replayCalls(s))
+	cmd.AddCommand(listCalls(s), printedCalls.Show(s), printedCalls.Events(s), printedCalls.Timeline(s), printedCalls.Diff(s), callUsage(s),
+		reconcileCall(s), replayCalls(s))
 	return cmd
 }
 
@@ -66,7 +67,8 @@ func listCalls(s *shell.Shell) *cobra.Command {
 			return s.Print(asJSON, append([]call.Call{}, page.Calls...), func(p *terminal.Printer) { printCalls(p, page.Calls, names) })
 		}),
 	}
-	cmd.Flags().StringSliceVar(&f.States, "status", nil, "parked, admitted, dispatching, running, answered, succeeded, failed, canceled, unknown; any of several")
+	cmd.Flags().StringSliceVar(&f.States, "status", nil,
+		"parked, admitted, dispatching, running, answered, succeeded, failed, canceled, unknown; any of several")
 	cmd.Flags().StringVar(&f.Account, "account", "", "name or id of an account; default: all")
 	cmd.Flags().StringVar(&f.Model, "model", "", "<provider>/<model>; default: any")
 	cmd.Flags().IntVar(&f.Limit, "limit", f.Limit, "maximum number, up to 1,000")
@@ -123,7 +125,7 @@ func dollars(micros *int64) string {
 	if micros == nil {
 		return "–"
 	}
-	return "$" + credit.Dollars(*micros)
+	return "$" + amount.Dollars(*micros)
 }
 
 func remarkOn(c call.Call) string {
@@ -160,7 +162,7 @@ func printCall(p *terminal.Printer, c call.Call) {
 	if c.Handle != "" {
 		p.Field("handle", terminal.Clean(c.Handle), terminal.Plain)
 	}
-	p.Field("held", "$"+credit.Dollars(c.Held), terminal.Plain)
+	p.Field("held", "$"+amount.Dollars(c.Held), terminal.Plain)
 	p.Field("charged", dollars(c.Charged), terminal.Plain)
 	if c.Failure != nil {
 		p.Field("failure", fmt.Sprintf("%s (%d): %s", c.Failure.Type, c.Failure.Status, terminal.Clean(c.Failure.Detail)), terminal.Bad)
@@ -204,7 +206,8 @@ func printUsage(p *terminal.Printer, days []usage.Day, names map[string]string) 
 		for _, n := range []int64{d.Succeeded, d.Failed, d.Canceled, d.Unknown} {
 			rows[i] = append(rows[i], terminal.Cell{Text: fmt.Sprint(n), Right: true})
 		}
-		rows[i] = append(rows[i], terminal.Cell{Text: fmt.Sprint(d.Bytes), Right: true}, terminal.Cell{Text: "$" + credit.Dollars(d.Charged), Right: true})
+		rows[i] = append(rows[i], terminal.Cell{Text: fmt.Sprint(d.Bytes), Right: true},
+			terminal.Cell{Text: "$" + amount.Dollars(d.Charged), Right: true})
 	}
 	p.Table([]string{"DAY", "ACCOUNT", "MODEL", "SUCCEEDED", "FAILED", "CANCELED", "UNKNOWN", "BYTES", "CHARGED"}, rows)
 }
@@ -219,7 +222,7 @@ reserved, because it is unknown whether the provider ran the call. Look it up at
 settle it: with the amount that was charged, or with 0 to release all of the reserved credit.`,
 		Args: cobra.ExactArgs(1),
 		RunE: s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, args []string) error {
-			micros, err := credit.ParseDollars(charged)
+			micros, err := amount.ParseDollars(charged)
 			if err != nil || micros < 0 {
 				return fmt.Errorf("--charged takes an amount in US dollars such as 0.04, not %q", charged)
 			}
@@ -232,7 +235,7 @@ settle it: with the amount that was charged, or with 0 to release all of the res
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(s.Out, "call %s is settled for $%s\n", c.ID, credit.Dollars(micros))
+			_, err = fmt.Fprintf(s.Out, "call %s is settled for $%s\n", c.ID, amount.Dollars(micros))
 			return err
 		}),
 	}

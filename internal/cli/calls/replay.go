@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/cli/show"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	operatecalls "github.com/millrace-dev/millrace/internal/operate/calls"
-	"github.com/millrace-dev/millrace/internal/operate/engine"
+	"github.com/millrace-dev/millrace/internal/operate/histories"
 	"github.com/millrace-dev/millrace/internal/operate/records"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/projections/calls"
@@ -34,12 +34,14 @@ replayed. The command changes nothing and sends no request to a provider.`,
 			if err != nil {
 				return err
 			}
-			return show.Replay(s, "calls", found, asJSON, func(c client.Client, with engine.Replayer, one call.Call) ([]engine.Replayed, error) {
-				replayed, err := engine.ReplayChain(ctx, c, with, one.ID.WorkflowID(max(1, one.Run)), "")
+			return show.Replay(s, "calls", found, asJSON, func(c client.Client, with histories.Replayer, one call.Call) ([]histories.Replayed,
+				error,
+			) {
+				replayed, err := histories.ReplayChain(ctx, c, with, one.ID.WorkflowID(max(1, one.Run)), "")
 				if err != nil {
 					return nil, fmt.Errorf("call %s: %w", one.ID, err)
 				}
-				return []engine.Replayed{replayed}, nil
+				return []histories.Replayed{replayed}, nil
 			})
 		}),
 	}

@@ -112,7 +112,8 @@ func explained(s *shell.Shell, err error) error {
 	var refused *serviceerror.FailedPrecondition
 	switch {
 	case errors.As(err, &absent):
-		return fmt.Errorf("Temporal does not have this version of deployment %s in namespace %s (%w): start a worker with MILLRACE_BUILD_ID, and see millrace deployments list",
+		return fmt.Errorf("Temporal does not have this version of deployment %s in namespace %s (%w): start a worker with MILLRACE_BUILD_ID, "+
+			"and see millrace deployments list",
 			s.Config.Temporal.Deployment, s.Config.TemporalNamespace, err)
 	case errors.As(err, &refused):
 		return fmt.Errorf("Temporal refuses the change (%w): start workers of that version first, and see millrace deployments show", err)

@@ -78,7 +78,10 @@ func examine(ctx context.Context, s *shell.Shell) []doctor.Finding {
 	findings := []doctor.Finding{doctor.ThisVersion(version.Version)}
 	pool, dbErr := s.Database(ctx) // also finds the servers of a running millrace dev
 	if dbErr != nil {
-		findings = append(findings, doctor.Finding{Check: "database", Status: doctor.Failing, Detail: operate.ErrorLine(dbErr), Remedy: "start PostgreSQL, or set DATABASE_URL or --data"})
+		findings = append(findings, doctor.Finding{
+			Check: "database", Status: doctor.Failing, Detail: operate.ErrorLine(dbErr),
+			Remedy: "start PostgreSQL, or set DATABASE_URL or --data",
+		})
 	} else {
 		defer pool.Close()
 		findings = append(findings, doctor.RunChecks(ctx, doctor.DatabaseChecks(pool, s.Histories(pool).Blobs))...)

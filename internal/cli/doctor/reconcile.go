@@ -39,10 +39,18 @@ func compareStores(ctx context.Context, s *shell.Shell, sure, asJSON bool) error
 	if err != nil {
 		return err
 	}
+	tiers, err := app.NewTiers(s.Config)
+	if err != nil {
+		return err
+	}
+	tiers.Accounts = accountstore.New(pool).Account
 	jobs := jobstore.New(pool, events)
 	r := reconcile.Reconciler{
-		Ops:    &operatejobs.Service{Pool: pool, Types: types, Events: events, Jobs: jobs, Retrier: job.Retrier{Sources: job.Sources{Events: events, Registry: types}}},
-		Client: c, Tiers: app.Tiers{Cfg: s.Config, Accounts: accountstore.New(pool).Account}, By: operate.Attribution{Actor: shell.Operator(), Reason: "reconciled by the doctor"},
+		Ops: &operatejobs.Service{
+			Pool: pool, Types: types, Events: events, Jobs: jobs,
+			Retrier: job.Retrier{Sources: job.Sources{Events: events, Registry: types}},
+		},
+		Client: c, Tiers: tiers, By: operate.Attribution{Actor: shell.Operator(), Reason: "reconciled by the doctor"},
 		Calls: callstore.New(pool, events, accountstore.NewCredits(pool, events)), Assets: assetstore.New(pool, events),
 	}
 	found, err := r.Compare(ctx)
@@ -87,7 +95,8 @@ func printRepairs(s *shell.Shell, found []reconcile.Repair, asJSON bool) error {
 	}
 	var rows [][]terminal.Cell
 	for _, r := range found {
-		rows = append(rows, []terminal.Cell{{Text: r.Kind + " " + r.ID}, {Text: r.Finding}}, []terminal.Cell{{}, {Text: "→ " + r.Action, Style: terminal.Bold}})
+		rows = append(rows, []terminal.Cell{{Text: r.Kind + " " + r.ID}, {Text: r.Finding}},
+			[]terminal.Cell{{}, {Text: "→ " + r.Action, Style: terminal.Bold}})
 		if r.Error != "" {
 			rows = append(rows, []terminal.Cell{{Text: "    not repaired: " + r.Error, Style: terminal.Bad}})
 		}

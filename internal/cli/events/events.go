@@ -43,7 +43,9 @@ with millrace jobs, calls and assets.`,
 }
 
 // onLog calls work with the service of the log.
-func onLog(s *shell.Shell, work func(ctx context.Context, log operateevents.Service, args []string) error) func(*cobra.Command, []string) error {
+func onLog(s *shell.Shell, work func(ctx context.Context, log operateevents.Service,
+	args []string) error,
+) func(*cobra.Command, []string) error {
 	return s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, args []string) error {
 		types, err := eventtypes.Registry()
 		if err != nil {
@@ -141,7 +143,9 @@ func eventWriter(s *shell.Shell, names map[string]string, asJSON bool) func([]in
 }
 
 // followEvents writes the recorded events that q selects, and then new ones, until ctx ends, which is not an error.
-func followEvents(ctx context.Context, s *shell.Shell, log operateevents.Service, q eventstore.LogSearch, print func([]inspect.Entry) error) error {
+func followEvents(ctx context.Context, s *shell.Shell, log operateevents.Service, q eventstore.LogSearch,
+	print func([]inspect.Entry) error,
+) error {
 	if !q.Until.IsZero() || q.Before > 0 {
 		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "--follow cannot be combined with --until or --before")
 	}
@@ -149,9 +153,12 @@ func followEvents(ctx context.Context, s *shell.Shell, log operateevents.Service
 	if err != nil {
 		return err
 	}
-	running, stop := context.WithCancel(ctx)
 	wake := eventstore.NewWake(s.Config.SessionURL(), logger)
-	tail := eventstore.NewTailer(log.Pool, s.Config.SessionURL(), wake, eventstore.TailerOptions{Log: logger})
+	tail, err := eventstore.OpenTailer(ctx, log.Pool, s.Config.SessionURL(), wake, eventstore.TailerOptions{Log: logger})
+	if err != nil {
+		return err
+	}
+	running, stop := context.WithCancel(ctx)
 	var group errgroup.Group
 	group.Go(func() error { return wake.Run(running) })
 	group.Go(func() error { return tail.Run(running) })

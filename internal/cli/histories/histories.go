@@ -17,7 +17,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/operate/engine"
+	"github.com/millrace-dev/millrace/internal/operate/histories"
 	"github.com/millrace-dev/millrace/internal/operate/jobs"
 	"github.com/millrace-dev/millrace/internal/operate/records"
 	"github.com/millrace-dev/millrace/internal/operate/terminal"
@@ -121,12 +121,12 @@ func export(ctx context.Context, s *shell.Shell, c client.Client, text, dir, nam
 	if name != "" {
 		file = strings.TrimSuffix(name, ".json")
 	}
-	execution, err := engine.FirstExecution(ctx, c, workflow)
+	execution, err := histories.FirstExecution(ctx, c, workflow)
 	if err != nil {
 		return err
 	}
 	for n := 1; ; n++ {
-		events, next, err := engine.DownloadHistory(ctx, c, workflow, execution)
+		events, next, err := histories.DownloadHistory(ctx, c, workflow, execution)
 		if err != nil {
 			return fmt.Errorf("read the history of workflow %s: %w", workflow, err)
 		}
@@ -169,7 +169,7 @@ as empty, because it replays under any code.`,
   millrace histories replay hist --json`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			files, err := engine.HistoryFiles(args)
+			files, err := histories.HistoryFiles(args)
 			if err != nil {
 				return err
 			}
@@ -185,10 +185,10 @@ func replayFiles(s *shell.Shell, files []string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	all := make([]engine.ReplayedFile, len(files))
+	all := make([]histories.ReplayedFile, len(files))
 	step := shell.Progress(s.Err, "replay", "histories")
 	for i, file := range files {
-		all[i] = engine.ReplayFile(with, file)
+		all[i] = histories.ReplayFile(with, file)
 		if step != nil {
 			step(int64(i+1), int64(len(files)))
 		}
@@ -196,9 +196,12 @@ func replayFiles(s *shell.Shell, files []string, asJSON bool) error {
 	return printReplayedFiles(s, all, asJSON)
 }
 
-func printReplayedFiles(s *shell.Shell, all []engine.ReplayedFile, asJSON bool) error {
+func printReplayedFiles(s *shell.Shell, all []histories.ReplayedFile, asJSON bool) error {
 	counts := map[string]int{}
-	styles := map[string]terminal.Style{"replays": terminal.Good, "diverges": terminal.Bad, "unreadable": terminal.Bad, "empty": terminal.Notice}
+	styles := map[string]terminal.Style{
+		"replays": terminal.Good, "diverges": terminal.Bad, "unreadable": terminal.Bad,
+		"empty": terminal.Notice,
+	}
 	var rows [][]terminal.Cell
 	for _, r := range all {
 		counts[r.Result]++

@@ -8,7 +8,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/app"
 	"github.com/millrace-dev/millrace/internal/cli/shell"
-	"github.com/millrace-dev/millrace/internal/operate/engine"
+	"github.com/millrace-dev/millrace/internal/operate/histories"
 	"github.com/millrace-dev/millrace/internal/operate/terminal"
 )
 
@@ -34,7 +34,7 @@ The exit code is 1 if there are such workflows. The command changes nothing.`,
 				return err
 			}
 			defer c.Close()
-			found, err := engine.FindStuck(cmd.Context(), c, keys)
+			found, err := histories.FindStuck(cmd.Context(), c, keys)
 			if err != nil {
 				return err
 			}
@@ -46,7 +46,7 @@ The exit code is 1 if there are such workflows. The command changes nothing.`,
 	return cmd
 }
 
-func printStuck(s *shell.Shell, found []engine.Stuck, asJSON bool) error {
+func printStuck(s *shell.Shell, found []histories.Stuck, asJSON bool) error {
 	if asJSON {
 		if err := s.PrintJSON(map[string]any{"stuck": found}); err != nil {
 			return err

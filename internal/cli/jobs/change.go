@@ -106,7 +106,9 @@ type step func(context.Context, job.ID) (operatejobs.Outcome, error)
 
 // change runs one command on the selected jobs. verb names the change, as in "retry"; steps returns the function that
 // makes the change and the one for a dry run.
-func change(ctx context.Context, s *shell.Shell, sel *selection, args []string, verb string, steps func(*operatejobs.Service) (do, would step)) error {
+func change(ctx context.Context, s *shell.Shell, sel *selection, args []string, verb string,
+	steps func(*operatejobs.Service) (do, would step),
+) error {
 	return s.OnJobs(ctx, func(ops *operatejobs.Service) error {
 		ids, err := sel.resolve(ctx, ops.Pool, args)
 		if err != nil {
@@ -121,7 +123,8 @@ func change(ctx context.Context, s *shell.Shell, sel *selection, args []string, 
 			err = errors.Join(err, operatejobs.NameOutcomes(ctx, ops.Pool, all), printOutcomes(s, all, sel.asJSON, len(ids)))
 		}
 		if len(args) == 0 && len(ids) == sel.filter.Limit {
-			fmt.Fprintf(s.Err, "only the newest %d matching jobs are included; raise --limit, up to %d, for more\n", len(ids), operatejobs.MaxListed) //nolint:errcheck // only a remark
+			const remark = "only the newest %d matching jobs are included; raise --limit, up to %d, for more\n"
+			fmt.Fprintf(s.Err, remark, len(ids), operatejobs.MaxListed) //nolint:errcheck // only a remark
 		}
 		return err
 	})

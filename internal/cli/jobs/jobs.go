@@ -8,7 +8,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/cli/show"
-	"github.com/millrace-dev/millrace/internal/operate/engine"
+	"github.com/millrace-dev/millrace/internal/operate/histories"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/operate/report"
 	"github.com/millrace-dev/millrace/internal/operate/terminal"
@@ -51,7 +51,7 @@ With --workflow, show its events together with the steps of its workflow in Temp
 				return err
 			}
 			if workflow {
-				return show.Workflow(ctx, s, h, h.Events, engine.ExecutionsOf(h), asJSON)
+				return show.Workflow(ctx, s, h, h.Events, histories.ExecutionsOf(h), asJSON)
 			}
 			return s.Print(asJSON, h.State(), func(p *terminal.Printer) { report.State(p, h, len(whole.Events)) })
 		}),

@@ -8,7 +8,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/cli/show"
-	"github.com/millrace-dev/millrace/internal/operate/engine"
+	"github.com/millrace-dev/millrace/internal/operate/histories"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/operate/jobs"
 	"github.com/millrace-dev/millrace/internal/postgres"
@@ -29,8 +29,10 @@ without histories. The command changes nothing.`,
 			if err != nil {
 				return err
 			}
-			return show.Replay(s, "jobs", found, sel.asJSON, func(c client.Client, with engine.Replayer, h inspect.History) ([]engine.Replayed, error) {
-				return engine.ReplayRuns(ctx, c, with, h)
+			return show.Replay(s, "jobs", found, sel.asJSON, func(c client.Client, with histories.Replayer, h inspect.History) ([]histories.Replayed,
+				error,
+			) {
+				return histories.ReplayRuns(ctx, c, with, h)
 			})
 		}),
 	}

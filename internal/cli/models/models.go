@@ -11,7 +11,8 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/config"
-	"github.com/millrace-dev/millrace/internal/model/catalog"
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
+	"github.com/millrace-dev/millrace/internal/partner/catalog"
 )
 
 // Command returns the commands on the catalog of models.
@@ -75,7 +76,7 @@ func suggestion(near []string) string {
 }
 
 func listModels(out io.Writer, s *catalog.Snapshot, lookup func(string) (string, bool)) error {
-	w := shell.NewTable(out, "MODEL", "PROTOCOL", "TITLE", "ENABLED")
+	w := terminal.NewColumns(out, "MODEL", "PROTOCOL", "TITLE", "ENABLED")
 	for _, m := range s.Models() {
 		w.Row(m.ID, m.Protocol, m.Title, enabled(m, lookup))
 	}
@@ -94,7 +95,9 @@ func describeModel(out io.Writer, m *catalog.Model, lookup func(string) (string,
 	if m.Hosted() {
 		hosting = fmt.Sprintf("%s, for %s", strings.Join(m.Hosting.Assets, ", "), m.Hosting.Lifetime)
 	}
-	_, err := fmt.Fprintf(out, "%s: %s\n\nprovider   %s\nprotocol   %s\nenabled    %s\nhosted     %s\nrefusals   charged: %s\ndocs       %s\nexample    %s\n",
-		m.ID, m.Title, m.Base, m.Protocol, enabled(m, lookup), hosting, m.Billing.ChargesOnPolicyRejection, cmp.Or(m.Docs, "-"), cmp.Or(string(m.Example), "-"))
+	_, err := fmt.Fprintf(out, "%s: %s\n\nprovider   %s\nprotocol   %s\nenabled    %s\nhosted     %s\nrefusals   charged: %s\ndocs       "+
+		"%s\nexample    %s\n",
+		m.ID, m.Title, m.Base, m.Protocol, enabled(m, lookup), hosting, m.Billing.ChargesOnPolicyRejection, cmp.Or(m.Docs, "-"),
+		cmp.Or(string(m.Example), "-"))
 	return err
 }

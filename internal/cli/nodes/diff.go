@@ -17,6 +17,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/media/ffmpeg"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/node/standard"
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
 )
 
 // diff returns the command `millrace nodes diff`.
@@ -126,7 +127,7 @@ func writeDifferences(out io.Writer, found []difference, servers int) error {
 		_, err := fmt.Fprintf(out, "No differences on %d servers.\n", servers)
 		return err
 	}
-	w := shell.NewTable(out, "CLASS", "SERVER", "WHAT", "NATIVE", "ON THE SERVER")
+	w := terminal.NewColumns(out, "CLASS", "SERVER", "WHAT", "NATIVE", "ON THE SERVER")
 	for _, d := range found {
 		w.Row(d.Class, d.Address, d.What, d.Native, d.Server)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/media/ffmpeg"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/node/standard"
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
 )
 
 //go:generate go run ../../../cmd/millrace nodes --markdown ../../../docs
@@ -89,7 +90,7 @@ func describe(out io.Writer, classes *node.Registry, name string, absent bool) e
 }
 
 func listNodes(out io.Writer, classes *node.Registry, absent []string) error {
-	w := shell.NewTable(out)
+	w := terminal.NewColumns(out)
 	for _, c := range classes.Classes() {
 		if !slices.Contains(absent, c.Name) {
 			w.Row(c.Name, c.Category, firstSentence(c.Description))
@@ -116,11 +117,13 @@ func writePages(dir string) error {
 	index.WriteString("# Native node classes\n\nGenerated from the definitions by `make generate`; `GET /api/object_info` serves the same.\n" +
 		"Those of sound and video are there where ffmpeg is (`MILLRACE_FFMPEG`). What results are held against is said with each class.\n")
 	for _, family := range standard.Families(&ffmpeg.Tool{}) { // classes of ffmpeg are described even if it is not installed
-		fmt.Fprintf(&index, "\n## [%s](nodes/%s.md)\n\n%d classes.\n\n| Class | Category | Does | Results |\n|---|---|---|---|\n", family.Title, family.Name, len(family.Classes))
+		fmt.Fprintf(&index, "\n## [%s](nodes/%s.md)\n\n%d classes.\n\n| Class | Category | Does | Results |\n|---|---|---|---|\n", family.Title,
+			family.Name, len(family.Classes))
 		var page strings.Builder
 		fmt.Fprintf(&page, "# %s\n\nGenerated from the definitions by `make generate`. All families: [nodes.md](../nodes.md).\n", family.Title)
 		for _, c := range family.Classes {
-			fmt.Fprintf(&index, "| [%s](nodes/%s.md#%s) | %s | %s | %s |\n", c.Name, family.Name, anchor(c.Name), c.Category, cell(firstSentence(c.Description)), standard.ReferenceOf(c.Name))
+			fmt.Fprintf(&index, "| [%s](nodes/%s.md#%s) | %s | %s | %s |\n", c.Name, family.Name, anchor(c.Name), c.Category,
+				cell(firstSentence(c.Description)), standard.ReferenceOf(c.Name))
 			if err := writeNode(&page, c); err != nil {
 				return err
 			}

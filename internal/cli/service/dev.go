@@ -38,8 +38,10 @@ DATABASE_URL and TEMPORAL_ADDRESS replace the private servers.`,
 			return app.Dev(cmd.Context(), s.Config, log, s.Out)
 		},
 	}
-	cmd.Flags().BoolVar(&s.Config.UIWrites, "temporal-ui-writes", s.Config.UIWrites, "let Temporal's Web UI terminate, signal and reset workflows; by default it only shows them")
-	cmd.Flags().StringVar(&s.Config.UIAddr, "temporal-ui-addr", s.Config.UIAddr, "address of Temporal's Web UI on this machine, HOST:PORT; default: 127.0.0.1:8233, or another port if that is taken")
+	cmd.Flags().BoolVar(&s.Config.UIWrites, "temporal-ui-writes", s.Config.UIWrites,
+		"let Temporal's Web UI terminate, signal and reset workflows; by default it only shows them")
+	cmd.Flags().StringVar(&s.Config.UIAddr, "temporal-ui-addr", s.Config.UIAddr,
+		"address of Temporal's Web UI on this machine, HOST:PORT; default: 127.0.0.1:8233, or another port if that is taken")
 	serverFlags(s, cmd)
 	return cmd
 }

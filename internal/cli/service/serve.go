@@ -42,8 +42,10 @@ store (--data) and the secret key (MILLRACE_SECRET_KEY, or secret.key in --data)
 			return app.Serve(cmd.Context(), s.Config, roles, log, nil)
 		},
 	}
-	cmd.Flags().StringVar(&s.Config.InternalAddr, "internal-addr", s.Config.InternalAddr, "address for health checks and for live frames between processes; not for clients (MILLRACE_INTERNAL_ADDR)")
-	cmd.Flags().StringVar(&s.Config.AdvertiseURL, "advertise-url", s.Config.AdvertiseURL, "URL at which other processes reach that address; default: this host's name (MILLRACE_ADVERTISE_URL)")
+	cmd.Flags().StringVar(&s.Config.InternalAddr, "internal-addr", s.Config.InternalAddr,
+		"address for health checks and for live frames between processes; not for clients (MILLRACE_INTERNAL_ADDR)")
+	cmd.Flags().StringVar(&s.Config.AdvertiseURL, "advertise-url", s.Config.AdvertiseURL,
+		"URL at which other processes reach that address; default: this host's name (MILLRACE_ADVERTISE_URL)")
 	cmd.Flags().StringVar(&s.Config.Roles, "roles", s.Config.Roles, "roles of this process: api, worker, projector (MILLRACE_ROLES)")
 	serverFlags(s, cmd)
 	return cmd
@@ -53,23 +55,33 @@ store (--data) and the secret key (MILLRACE_SECRET_KEY, or secret.key in --data)
 func serverFlags(s *shell.Shell, cmd *cobra.Command) {
 	c, f := &s.Config, cmd.Flags()
 	f.StringVar(&c.Addr, "addr", c.Addr, "listen address (MILLRACE_ADDR)")
-	f.StringVar((*string)(&c.Auth), "auth", string(c.Auth), "authentication: none (loopback only), token, keys (MILLRACE_AUTH)")
+	f.StringVar(&c.Auth, "auth", c.Auth, "authentication: none (loopback only), token, keys (MILLRACE_AUTH)")
 	f.StringVar(&c.Token, "token", c.Token, "static bearer token of --auth token; better in MILLRACE_TOKEN, where ps does not show it")
 	f.StringVar(&c.PublicURL, "public-url", c.PublicURL, "base of the URLs in responses (MILLRACE_PUBLIC_URL); default: the request's own")
-	f.StringVar(&c.Editor, "editor", c.Editor, "directory of an unpacked comfyui-frontend-package to serve at /, or auto to fetch it (MILLRACE_EDITOR); browsers then sign in with a key, see docs/editor.md")
-	f.BoolVar(&c.AllowWide, "allow-unauthenticated", c.AllowWide, "allow --auth none on an address that is not loopback (MILLRACE_ALLOW_UNAUTHENTICATED)")
-	f.StringVar(&c.AdminToken, "admin-token", c.AdminToken, "bearer token of the admin API, which is off without a token; better in MILLRACE_ADMIN_TOKEN, where ps does not show it")
-	f.StringVar(&c.AdminAddr, "admin-addr", c.AdminAddr, "address of the admin API; default: below /admin on the listen address (MILLRACE_ADMIN_ADDR)")
-	f.StringVar(&c.MetricsAddr, "metrics-addr", c.MetricsAddr, "address of /metrics, which needs no credential; default: not served (MILLRACE_METRICS_ADDR)")
+	f.StringVar(&c.Editor, "editor", c.Editor, "directory of an unpacked comfyui-frontend-package to serve at /, or auto to fetch it "+
+		"(MILLRACE_EDITOR); browsers then sign in with a key, see docs/editor.md")
+	f.BoolVar(&c.AllowWide, "allow-unauthenticated", c.AllowWide,
+		"allow --auth none on an address that is not loopback (MILLRACE_ALLOW_UNAUTHENTICATED)")
+	f.StringVar(&c.AdminToken, "admin-token", c.AdminToken,
+		"bearer token of the admin API, which is off without a token; better in MILLRACE_ADMIN_TOKEN, where ps does not show it")
+	f.StringVar(&c.AdminAddr, "admin-addr", c.AdminAddr,
+		"address of the admin API; default: below /admin on the listen address (MILLRACE_ADMIN_ADDR)")
+	f.StringVar(&c.MetricsAddr, "metrics-addr", c.MetricsAddr,
+		"address of /metrics, which needs no credential; default: not served (MILLRACE_METRICS_ADDR)")
 	f.StringVar(&c.DataDir, "data", c.DataDir, "data directory (MILLRACE_DATA)")
 	f.StringVar(&c.DatabaseURL, "database-url", c.DatabaseURL, "PostgreSQL to use (DATABASE_URL)")
-	f.StringVar(&c.DirectURL, "database-direct-url", c.DirectURL, "URL of PostgreSQL itself, if --database-url is that of a pooler (DATABASE_DIRECT_URL)")
+	f.StringVar(&c.DirectURL, "database-direct-url", c.DirectURL,
+		"URL of PostgreSQL itself, if --database-url is that of a pooler (DATABASE_DIRECT_URL)")
 	s.EngineFlags(cmd)
 	f.StringVar(&c.TaskQueue, "task-queue", c.TaskQueue, "Temporal task queue (MILLRACE_TASK_QUEUE)")
-	f.StringSliceVar(&c.Router.Catalog, "catalog", c.Router.Catalog, "directories with catalog files of models, in addition to the built-in ones (MILLRACE_CATALOG)")
-	f.StringToStringVar(&c.Router.Bases, "provider-url", c.Router.Bases, "address of a provider in place of the catalog's, PROVIDER=URL; may be a private address (MILLRACE_PROVIDER_URLS)")
-	f.StringArrayVar(&c.Servers.Fixed, "comfyui", c.Servers.Fixed, "ComfyUI server for classes that are not native, URL[,label=NAME]…; may be repeated (MILLRACE_COMFYUI, separated by spaces)")
-	f.Int64Var(&c.Servers.MaxOutput, "max-output", c.Servers.MaxOutput, "maximum bytes of one output file of a ComfyUI server (MILLRACE_MAX_OUTPUT)")
+	f.StringSliceVar(&c.Router.Catalog, "catalog", c.Router.Catalog,
+		"directories with catalog files of models, in addition to the built-in ones (MILLRACE_CATALOG)")
+	f.StringToStringVar(&c.Router.Bases, "provider-url", c.Router.Bases,
+		"address of a provider in place of the catalog's, PROVIDER=URL; may be a private address (MILLRACE_PROVIDER_URLS)")
+	f.StringArrayVar(&c.Servers.Fixed, "comfyui", c.Servers.Fixed,
+		"ComfyUI server for classes that are not native, URL[,label=NAME]…; may be repeated (MILLRACE_COMFYUI, separated by spaces)")
+	f.Int64Var(&c.Servers.MaxOutput, "max-output", c.Servers.MaxOutput,
+		"maximum bytes of one output file of a ComfyUI server (MILLRACE_MAX_OUTPUT)")
 	f.IntVar(&c.Slots, "slots", c.Slots, "jobs of the local account that run at the same time (MILLRACE_SLOTS)")
 	f.IntVar(&c.QueueDepth, "queue-depth", c.QueueDepth, "jobs of one account that may wait (MILLRACE_QUEUE_DEPTH)")
 	f.IntVar(&c.MaxNodes, "max-nodes", c.MaxNodes, "nodes of one graph (MILLRACE_MAX_NODES)")

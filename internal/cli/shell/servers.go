@@ -18,7 +18,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/localstack"
 	"github.com/millrace-dev/millrace/internal/operate"
-	"github.com/millrace-dev/millrace/internal/operate/engine"
+	"github.com/millrace-dev/millrace/internal/operate/histories"
 	"github.com/millrace-dev/millrace/internal/operate/jobs"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
@@ -54,8 +54,10 @@ func (s *Shell) findServers() error {
 // DatabaseFlags adds the flags of commands that use the database.
 func (s *Shell) DatabaseFlags(cmd *cobra.Command) {
 	f := cmd.PersistentFlags()
-	f.StringVar(&s.Config.DatabaseURL, "database-url", s.Config.DatabaseURL, "PostgreSQL to use (DATABASE_URL); default: the database of a running millrace dev")
-	f.StringVar(&s.Config.DirectURL, "database-direct-url", s.Config.DirectURL, "URL of PostgreSQL itself, if --database-url is that of a pooler (DATABASE_DIRECT_URL)")
+	f.StringVar(&s.Config.DatabaseURL, "database-url", s.Config.DatabaseURL,
+		"PostgreSQL to use (DATABASE_URL); default: the database of a running millrace dev")
+	f.StringVar(&s.Config.DirectURL, "database-direct-url", s.Config.DirectURL,
+		"URL of PostgreSQL itself, if --database-url is that of a pooler (DATABASE_DIRECT_URL)")
 	f.StringVar(&s.Config.DataDir, "data", s.Config.DataDir, "data directory of that millrace dev (MILLRACE_DATA)")
 }
 
@@ -102,10 +104,12 @@ func (s *Shell) EngineFlags(cmd *cobra.Command) {
 	f.StringVar(&c.TemporalNamespace, "temporal-namespace", c.TemporalNamespace, "Temporal namespace (TEMPORAL_NAMESPACE)")
 	t := &c.Temporal
 	f.BoolVar(&t.TLS, "temporal-tls", t.TLS, "use TLS; the flags below imply it (TEMPORAL_TLS)")
-	f.StringVar(&t.CA, "temporal-tls-ca", t.CA, "file of the CAs of Temporal's certificate; default: those of the system (TEMPORAL_TLS_SERVER_CA_CERT_PATH)")
+	f.StringVar(&t.CA, "temporal-tls-ca", t.CA, "file of the CAs of Temporal's certificate; default: those of the system "+
+		"(TEMPORAL_TLS_SERVER_CA_CERT_PATH)")
 	f.StringVar(&t.Cert, "temporal-tls-cert", t.Cert, "file of the client certificate (TEMPORAL_TLS_CLIENT_CERT_PATH)")
 	f.StringVar(&t.Key, "temporal-tls-key", t.Key, "file of its key (TEMPORAL_TLS_CLIENT_KEY_PATH)")
-	f.StringVar(&t.ServerName, "temporal-tls-server-name", t.ServerName, "name in Temporal's certificate; default: the host of the address (TEMPORAL_TLS_SERVER_NAME)")
+	f.StringVar(&t.ServerName, "temporal-tls-server-name", t.ServerName,
+		"name in Temporal's certificate; default: the host of the address (TEMPORAL_TLS_SERVER_NAME)")
 	f.StringVar(&t.APIKey, "temporal-api-key", t.APIKey, "API key; better in TEMPORAL_API_KEY, where ps does not show it")
 	f.StringVar(&t.APIKeyFile, "temporal-api-key-file", t.APIKeyFile, "file of the API key (TEMPORAL_API_KEY_FILE)")
 }
@@ -130,13 +134,13 @@ func (s *Shell) Temporal() (client.Client, error) {
 }
 
 // Replayer returns a replayer that decrypts the payloads of histories with the configured keys.
-func (s *Shell) Replayer() (engine.Replayer, error) {
+func (s *Shell) Replayer() (histories.Replayer, error) {
 	log, err := s.Logger()
 	if err != nil {
-		return engine.Replayer{}, err
+		return histories.Replayer{}, err
 	}
 	keys, err := app.TemporalKeys(s.Config)
-	return engine.NewReplayer(log, keys.Converter()), err
+	return histories.NewReplayer(log, keys.Converter()), err
 }
 
 // Work is the work of a command on the database.
@@ -173,7 +177,8 @@ func (s *Shell) Opened(ctx context.Context, work func(*app.Instance) error) erro
 	}
 	pool.Close()
 	if _, err := os.Stat(s.Config.DataDir); s.Config.SecretKey == "" && errors.Is(err, fs.ErrNotExist) {
-		return fault.Wrap(operate.ErrNoDataDir, fault.NotFound, "", "%s is not on this machine: run this where the service runs, or give --data", s.Config.DataDir)
+		return fault.Wrap(operate.ErrNoDataDir, fault.NotFound, "", "%s is not on this machine: run this where the service runs, or give --data",
+			s.Config.DataDir)
 	}
 	in, err := app.Open(ctx, s.Config, slog.New(slog.DiscardHandler), nil)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
-	"github.com/millrace-dev/millrace/internal/operate/engine"
+	"github.com/millrace-dev/millrace/internal/operate/histories"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/operate/records"
 	"github.com/millrace-dev/millrace/internal/operate/report"
@@ -17,17 +17,17 @@ import (
 )
 
 // Workflow shows events and workflow steps in order of time. whole is the history that JSON output shows.
-func Workflow(ctx context.Context, s *shell.Shell, whole any, events []inspect.Event, runs []engine.Execution, asJSON bool) error {
+func Workflow(ctx context.Context, s *shell.Shell, whole any, events []inspect.Event, runs []histories.Execution, asJSON bool) error {
 	c, err := s.Temporal()
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	steps, missing, err := engine.WorkflowSteps(ctx, c, runs)
+	steps, missing, err := histories.WorkflowSteps(ctx, c, runs)
 	if err != nil {
 		return err
 	}
-	return s.Print(asJSON, engine.WithWorkflow{History: whole, Workflow: steps, Forgotten: missing}, func(p *terminal.Printer) {
+	return s.Print(asJSON, histories.WithWorkflow{History: whole, Workflow: steps, Forgotten: missing}, func(p *terminal.Printer) {
 		report.SideBySide(p, events, steps)
 		for _, id := range missing {
 			p.Line("Temporal has no workflow "+id+": it never began, or its retention has passed", terminal.Notice)
@@ -97,7 +97,9 @@ func (k Commands[S]) Diff(s *shell.Shell) *cobra.Command {
 }
 
 // Answer returns a command that takes n ids. ask computes the answer, and print writes it for people.
-func Answer[T any](s *shell.Shell, use, short string, n int, print func(*terminal.Printer, T), tell func(context.Context, *postgres.Pool, []string) (T, error)) *cobra.Command {
+func Answer[T any](s *shell.Shell, use, short string, n int, print func(*terminal.Printer, T),
+	tell func(context.Context, *postgres.Pool, []string) (T, error),
+) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: cobra.ExactArgs(n),

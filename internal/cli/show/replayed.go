@@ -7,12 +7,14 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
-	"github.com/millrace-dev/millrace/internal/operate/engine"
+	"github.com/millrace-dev/millrace/internal/operate/histories"
 	"github.com/millrace-dev/millrace/internal/operate/terminal"
 )
 
 // Replay replays the workflow histories of jobs or calls, named by what, and shows the results.
-func Replay[T any](s *shell.Shell, what string, found []T, asJSON bool, replay func(client.Client, engine.Replayer, T) ([]engine.Replayed, error)) error {
+func Replay[T any](s *shell.Shell, what string, found []T, asJSON bool,
+	replay func(client.Client, histories.Replayer, T) ([]histories.Replayed, error),
+) error {
 	c, err := s.Temporal()
 	if err != nil {
 		return err
@@ -22,7 +24,7 @@ func Replay[T any](s *shell.Shell, what string, found []T, asJSON bool, replay f
 	if err != nil {
 		return err
 	}
-	var all []engine.Replayed
+	var all []histories.Replayed
 	step := shell.Progress(s.Err, "replay", what)
 	for i, one := range found {
 		results, err := replay(c, with, one)
@@ -38,10 +40,13 @@ func Replay[T any](s *shell.Shell, what string, found []T, asJSON bool, replay f
 }
 
 // printReplayed shows the results of replays. It returns an error if a history diverged or none was replayed.
-func printReplayed(s *shell.Shell, all []engine.Replayed, asJSON bool) error {
+func printReplayed(s *shell.Shell, all []histories.Replayed, asJSON bool) error {
 	counts := map[string]int{}
 	var rows [][]terminal.Cell
-	styles := map[string]terminal.Style{"replays": terminal.Good, "diverges": terminal.Bad, "forgotten": terminal.Notice, "not started": terminal.Notice, "empty": terminal.Notice, "unreadable": terminal.Bad}
+	styles := map[string]terminal.Style{
+		"replays": terminal.Good, "diverges": terminal.Bad, "forgotten": terminal.Notice,
+		"not started": terminal.Notice, "empty": terminal.Notice, "unreadable": terminal.Bad,
+	}
 	for _, r := range all {
 		counts[r.Result]++
 		rows = append(rows, []terminal.Cell{{Text: r.Result, Style: styles[r.Result]}, {Text: r.Workflow}, {Text: r.Step}})

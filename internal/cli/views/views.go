@@ -55,10 +55,14 @@ func printViews(p *terminal.Printer, shown []operateviews.View) {
 			style = terminal.Bad
 		}
 		rows = append(rows, []terminal.Cell{
-			{Text: v.Name}, {Text: fmt.Sprint(v.Position), Right: true}, {Text: fmt.Sprint(v.Behind), Right: true}, {Text: fmt.Sprint(len(v.Halted)), Style: style},
+			{Text: v.Name},
+			{Text: fmt.Sprint(v.Position), Right: true},
+			{Text: fmt.Sprint(v.Behind), Right: true},
+			{Text: fmt.Sprint(len(v.Halted)), Style: style},
 		})
 		for _, h := range v.Halted {
-			rows = append(rows, []terminal.Cell{{Text: fmt.Sprintf("  %s at %d", h.Stream, h.Position), Style: terminal.Bad}}, []terminal.Cell{{Text: "    " + h.Error}})
+			rows = append(rows, []terminal.Cell{{Text: fmt.Sprintf("  %s at %d", h.Stream, h.Position), Style: terminal.Bad}},
+				[]terminal.Cell{{Text: "    " + h.Error}})
 		}
 	}
 	p.Table([]string{"VIEW", "POSITION", "BEHIND", "HALTED STREAMS"}, rows)
@@ -111,7 +115,9 @@ for byte at the same position. The exit code is 1 if they differ.`,
 	return cmd
 }
 
-func rebuild(ctx context.Context, s *shell.Shell, pool *postgres.Pool, p projections.Projection, reason string) (operateviews.Result, error) {
+func rebuild(ctx context.Context, s *shell.Shell, pool *postgres.Pool, p projections.Projection,
+	reason string,
+) (operateviews.Result, error) {
 	events, err := shell.EventStore(pool)
 	if err != nil {
 		return operateviews.Result{}, err
@@ -123,7 +129,8 @@ func rebuild(ctx context.Context, s *shell.Shell, pool *postgres.Pool, p project
 func checkView(ctx context.Context, s *shell.Shell, pool *postgres.Pool, p projections.Projection) (operateviews.Result, error) {
 	out, err := operateviews.Check(ctx, pool, p, shell.Progress(s.Err, p.Name(), "events"))
 	if err == nil && len(out.Differences) > 0 {
-		err = fmt.Errorf("view %s differs from its rebuild at position %d; `millrace views rebuild %s` replaces it", p.Name(), out.Position, p.Name())
+		err = fmt.Errorf("view %s differs from its rebuild at position %d; `millrace views rebuild %s` replaces it", p.Name(), out.Position,
+			p.Name())
 	}
 	return out, err
 }

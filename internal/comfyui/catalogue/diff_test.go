@@ -17,7 +17,8 @@ const scale = `{"input":{
 func TestTextsAndSpellingsAreNotCompared(t *testing.T) {
 	t.Parallel()
 	found, err := catalogue.Diff(json.RawMessage(scale), json.RawMessage(`{"input":{
-		"required":{"image":["IMAGE",{"tooltip":"x"}],"method":["COMBO",{"options":["lanczos","area"]}],"width":["INT",{"default":512.0,"min":0,"max":16384}]},
+		"required":{"image":["IMAGE",{"tooltip":"x"}],"method":["COMBO",{"options":["lanczos","area"]}],"width":["INT",{"default":512.0,`+
+		`"min":0,"max":16384}]},
 		"optional":{"mask":["MASK"]}},
 		"output":["IMAGE"],"output_is_list":[false],"output_node":false,"display_name":"Scale it"}`))
 	require.NoError(t, err)

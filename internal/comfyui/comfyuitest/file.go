@@ -101,7 +101,10 @@ var files = map[string]func(*testing.T, *bench){
 // put stores a file in a subfolder.
 func (b *bench) put(t *testing.T, name, content string) comfyui.File {
 	t.Helper()
-	stored, err := b.Put(b.ctx, comfyui.Upload{Name: name, Subfolder: "suite/deep", Size: int64(len(content)), Body: strings.NewReader(content)})
+	stored, err := b.Put(b.ctx, comfyui.Upload{
+		Name: name, Subfolder: "suite/deep", Size: int64(len(content)),
+		Body: strings.NewReader(content),
+	})
 	require.NoError(t, err)
 	return stored
 }

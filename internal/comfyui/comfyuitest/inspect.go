@@ -64,7 +64,10 @@ var inspection = map[string]func(*testing.T, *bench){
 		require.NoError(t, file.Close())
 		require.NotEmpty(t, raw)
 		require.Contains(t, file.MediaType, "javascript")
-		for _, outside := range []string{"/extensions/../system_stats", "/extensions/a/%2e%2e/%2E%2E/history", "/queue", "/extensions/a?b", strings.TrimPrefix(paths[0], "/")} {
+		for _, outside := range []string{
+			"/extensions/../system_stats", "/extensions/a/%2e%2e/%2E%2E/history", "/queue", "/extensions/a?b",
+			strings.TrimPrefix(paths[0], "/"),
+		} {
 			_, err := b.WebFile(b.ctx, outside)
 			require.Equal(t, fault.CodeUnsafeName, fault.CodeOf(err), outside)
 		}

@@ -89,7 +89,8 @@ func (c *compiled) moveImage(ctx context.Context, im *raster.Image) (any, error)
 // movePictures uploads the frames of an image and joins them again. Alpha is uploaded separately from the colours.
 func (c *compiled) movePictures(ctx context.Context, im *raster.Image) (any, error) {
 	if im.Frames() > maxFrameUploads {
-		return nil, fault.New(fault.Exhausted, fault.CodeValueTooLarge, "a batch of %d pictures cannot be moved to a server; at most %d are allowed", im.Frames(), maxFrameUploads)
+		return nil, fault.New(fault.Exhausted, fault.CodeValueTooLarge,
+			"a batch of %d pictures cannot be moved to a server; at most %d are allowed", im.Frames(), maxFrameUploads)
 	}
 	frames := make([]any, im.Frames())
 	for frame := range frames {

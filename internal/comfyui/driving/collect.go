@@ -65,7 +65,8 @@ func (d *Driver) copy(ctx context.Context, r *Run, c *compiled, files NodeFiles,
 
 func tooLarge(err error, f comfyui.File, most int64) error {
 	if fault.CodeOf(err) == fault.CodeTooLarge {
-		return fault.Wrap(err, fault.Exhausted, fault.CodeOutputTooLarge, "the output %s is larger than %d bytes, the limit for files of servers", f.Name, most)
+		return fault.Wrap(err, fault.Exhausted, fault.CodeOutputTooLarge, "the output %s is larger than %d bytes, the limit for files of servers",
+			f.Name, most)
 	}
 	return err
 }

@@ -79,7 +79,8 @@ func checkBeginning(r *bufio.Reader, f comfyui.File) error {
 			return nil
 		}
 	}
-	return fault.New(fault.Unavailable, fault.CodeServerGarbage, "the content that the server returns for %s is not a file of this type", f.Name)
+	return fault.New(fault.Unavailable, fault.CodeServerGarbage, "the content that the server returns for %s is not a file of this type",
+		f.Name)
 }
 
 // longestBeginning is the number of bytes of a file that are checked.

@@ -3,6 +3,7 @@ package driving
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/comfyui"
@@ -39,7 +40,8 @@ type follower struct {
 
 func newFollower(d *Driver, r *Run, c *compiled) *follower {
 	f := &follower{
-		d: d, r: r, c: c, began: time.Now(), since: map[string]time.Time{}, recorded: map[string]bool{}, cached: map[string]bool{}, inner: map[string]*job.Expansion{}, values: map[string]comfyui.Output{},
+		d: d, r: r, c: c, began: time.Now(), since: map[string]time.Time{}, recorded: map[string]bool{}, cached: map[string]bool{},
+		inner: map[string]*job.Expansion{}, values: map[string]comfyui.Output{},
 	}
 	for i := range r.Segment.Nodes {
 		if id := r.Segment.Nodes[i].ID; r.Recorder.Recorded(id) {
@@ -75,7 +77,10 @@ type attachment struct {
 // attach follows the prompt until ctx ends, or the attachment is stopped.
 func (f *follower) attach(ctx context.Context, quiet time.Duration) *attachment {
 	ctx, stop := context.WithCancel(ctx)
-	a := &attachment{events: make(chan comfyui.Event, maxBuffered), ended: make(chan error, 1), stop: stop, lastMessage: time.Now(), silenceLimit: quiet}
+	a := &attachment{
+		events: make(chan comfyui.Event, maxBuffered), ended: make(chan error, 1), stop: stop, lastMessage: time.Now(),
+		silenceLimit: quiet,
+	}
 	go func() {
 		a.ended <- f.r.Server.Follow(ctx, string(f.r.Prompt), func(e comfyui.Event) error {
 			select {
@@ -283,11 +288,23 @@ func (f *follower) send(ctx context.Context) error {
 // aborted, the prompt could arrive after the next driver has polled for it, or after it was cancelled.
 const submitGrace = 500 * time.Millisecond
 
-// outlasting returns a context that ends some time after ctx.
-func outlasting(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
-	later, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, func() { time.AfterFunc(grace, cancel) })
-	return later, func() { stop(); cancel() }
+// outlasting returns a context that ends some time after ctx. The caller must call cancel.
+func outlasting(ctx context.Context, grace time.Duration) (later context.Context, cancel func()) {
+	later, end := context.WithCancel(context.WithoutCancel(ctx))
+	var waiting sync.WaitGroup
+	waiting.Go(func() {
+		select {
+		case <-ctx.Done():
+		case <-later.Done():
+			return
+		}
+		select {
+		case <-time.After(grace):
+			end()
+		case <-later.Done():
+		}
+	})
+	return later, func() { end(); waiting.Wait() }
 }
 
 // maxUnreadable bounds the consecutive polls whose answers cannot be read.
@@ -307,7 +324,8 @@ func (f *follower) poll(ctx context.Context) (*comfyui.Outcome, error) {
 			f.broken = time.Now()
 		}
 		if f.unreadablePolls++; fault.CodeOf(err) != fault.CodeServerLost && f.unreadablePolls > maxUnreadable {
-			return nil, fault.Wrap(err, fault.Unavailable, fault.CodeServerGivenUp, "the server does not report the state of the prompt: %s", err.Error())
+			return nil, fault.Wrap(err, fault.Unavailable, fault.CodeServerGivenUp, "the server does not report the state of the prompt: %s",
+				err.Error())
 		}
 		if !f.broken.IsZero() && time.Since(f.broken) >= f.d.opts.LostAfter {
 			return nil, fault.Wrap(err, fault.Unavailable, fault.CodeServerGivenUp, "the server is lost: %s", err.Error())

@@ -48,7 +48,10 @@ func savedGraphs(t *testing.T, r *rig) {
 		"s6": call("SaveAudioMP3", map[string]any{"audio": from("au", 0), "filename_prefix": "m/mp3", "quality": "V0"}),
 		"s7": call("SaveAudioOpus", map[string]any{"audio": from("au", 0), "filename_prefix": "m/opus", "quality": "128k"}),
 		"s8": call("PreviewAudio", map[string]any{"audio": from("au", 0)}),
-		"s9": call("SaveVideo", map[string]any{"video": from("vi", 0), "filename_prefix": "m/mp4", "format": "auto", "codec": "auto", "format.codec": "auto"}),
+		"s9": call("SaveVideo", map[string]any{
+			"video": from("vi", 0), "filename_prefix": "m/mp4", "format": "auto", "codec": "auto",
+			"format.codec": "auto",
+		}),
 		"sa": call("SaveWEBM", map[string]any{"images": from("im", 0), "filename_prefix": "m/webm", "codec": "vp9", "fps": 24.0, "crf": 32.0}),
 	}
 	outputs := []string{"show", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "sa"}

@@ -33,14 +33,17 @@ func (f *follower) outputs(ctx context.Context, outcome *comfyui.Outcome) ([]nod
 		case f.sentHere: // on a server, too, a blocked value keeps its readers from running
 			values[i] = node.Blocker{}
 		default:
-			return nil, fault.New(fault.Unavailable, fault.CodeServerGarbage, "the server did not return output %d of node %s", out.Slot, f.r.Segment.Nodes[out.Node].ID)
+			return nil, fault.New(fault.Unavailable, fault.CodeServerGarbage, "the server did not return output %d of node %s", out.Slot,
+				f.r.Segment.Nodes[out.Node].ID)
 		}
 	}
 	return values, nil
 }
 
 // value downloads one value.
-func (f *follower) value(ctx context.Context, i int, out graph.SegmentOut, p exportedValue, shown comfyui.Output, outcome *comfyui.Outcome) (node.Value, error) {
+func (f *follower) value(ctx context.Context, i int, out graph.SegmentOut, p exportedValue, shown comfyui.Output,
+	outcome *comfyui.Outcome,
+) (node.Value, error) {
 	if len(shown.Files) > 0 && shown.Files[0].Kind == losslessKind {
 		return f.eachFile(ctx, p, shown, func(file comfyui.File) (node.Value, error) { return f.readTensors(ctx, out.Type, file) })
 	}
@@ -66,7 +69,9 @@ func (f *follower) value(ctx context.Context, i int, out graph.SegmentOut, p exp
 }
 
 // eachFile makes a value of each file: a list if the value may be one.
-func (f *follower) eachFile(ctx context.Context, p exportedValue, shown comfyui.Output, read func(comfyui.File) (node.Value, error)) (node.Value, error) {
+func (f *follower) eachFile(ctx context.Context, p exportedValue, shown comfyui.Output,
+	read func(comfyui.File) (node.Value, error),
+) (node.Value, error) {
 	if !p.list && len(shown.Files) != 1 {
 		return nil, cannotCross("the server returned a batch of %d values in place of one", len(shown.Files))
 	}
@@ -156,7 +161,8 @@ func (d *Driver) frames(ctx context.Context, r *Run, engine raster.Engine, files
 			return nil, err
 		}
 		if pixels += p.Image.Pixels(); pixels > d.opts.MaxPixels {
-			return nil, fault.New(fault.Exhausted, fault.CodeValueTooLarge, "the pictures together have more than %d pixels, the limit for one value", d.opts.MaxPixels)
+			return nil, fault.New(fault.Exhausted, fault.CodeValueTooLarge,
+				"the pictures together have more than %d pixels, the limit for one value", d.opts.MaxPixels)
 		}
 		frames = append(frames, p)
 	}

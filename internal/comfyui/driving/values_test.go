@@ -90,7 +90,9 @@ var values = map[string]func(*testing.T, *rig){
 	},
 	"Sound": func(t *testing.T, r *rig) {
 		s := sound(t, 44100, 2, 5000)
-		back := r.through(s, node.Audio, func(in any) any { return call("AudioAdjustVolume", map[string]any{"audio": in, "volume": 0}) }).(*media.Sound)
+		back := r.through(s, node.Audio, func(in any) any {
+			return call("AudioAdjustVolume", map[string]any{"audio": in, "volume": 0})
+		}).(*media.Sound)
 		require.Equal(t, []int{44100, 2, 5000}, []int{back.Rate(), back.Channels(), back.Samples()})
 		for i := range 2 {
 			requireClose(t, wide(s.Channel(i)), wide(back.Channel(i)), r.tolerance(1.0/(1<<15)))

@@ -31,7 +31,10 @@ func marked(t testing.TB, nodes int) (*metadata.Graph, string) {
 	require.NoError(t, err)
 	prompt := map[string]any{}
 	for i := range nodes {
-		prompt[fmt.Sprint("millrace", i)] = map[string]any{"class_type": "SaveImage", "inputs": map[string]any{"filename_prefix": "millrace/p1/x { \"y\""}}
+		prompt[fmt.Sprint("millrace", i)] = map[string]any{
+			"class_type": "SaveImage",
+			"inputs":     map[string]any{"filename_prefix": "millrace/p1/x { \"y\""},
+		}
 	}
 	raw, err := json.Marshal(prompt)
 	require.NoError(t, err)
@@ -137,7 +140,10 @@ func TestTextsOfPNGHoldTheGraphAndNothingElse(t *testing.T) {
 		"tEXt":            {chunk("tEXt", "prompt\x00"+prompt), chunk("tEXt", "prompt\x00"+asWritten)},
 		"of an animation": {chunk("comf", "prompt\x00"+prompt), chunk("comf", "prompt\x00"+asWritten)},
 		"iTXt":            {chunk("iTXt", "prompt\x00\x00\x00de\x00\x00"+prompt), chunk("iTXt", "prompt\x00\x00\x00de\x00\x00"+asWritten)},
-		"packed iTXt":     {chunk("iTXt", "prompt\x00\x01\x00de\x00\x00"+packed(prompt)), chunk("iTXt", "prompt\x00\x01\x00de\x00\x00"+packed(asWritten))},
+		"packed iTXt": {
+			chunk("iTXt", "prompt\x00\x01\x00de\x00\x00"+packed(prompt)),
+			chunk("iTXt", "prompt\x00\x01\x00de\x00\x00"+packed(asWritten)),
+		},
 		"zTXt":            {chunk("zTXt", "prompt\x00\x00"+packed(prompt)), chunk("zTXt", "prompt\x00\x00"+packed(asWritten))},
 		"of another kind": {chunk("tEXt", "workflow\x00{}"), chunk("tEXt", "workflow\x00{}")},
 		"damaged zTXt":    {chunk("zTXt", "prompt\x00\x00nothing"), chunk("zTXt", "prompt\x00\x00nothing")},

@@ -13,7 +13,8 @@ import (
 // *graph.PromptError that names type and node. A label that no server has is Invalid.
 func (p *Pool) Check(accepted *graph.Accepted, labels []string) error {
 	if label := p.UnknownLabel(labels); label != "" {
-		return fault.New(fault.Invalid, fault.CodeUnknownLabel, "no ComfyUI server has the label %q", label).WithDetails(map[string]any{"label": label})
+		return fault.New(fault.Invalid, fault.CodeUnknownLabel, "no ComfyUI server has the label %q",
+			label).WithDetails(map[string]any{"label": label})
 	}
 	classes := p.classes.Frozen()
 	if !needsServer(accepted, classes) {
@@ -26,7 +27,8 @@ func (p *Pool) Check(accepted *graph.Accepted, labels []string) error {
 	var edge *segment.EdgeError
 	if _, err = segment.Cut(plan, classes, p.Side(classes)); errors.As(err, &edge) {
 		return graph.Refuse(accepted, edge.To, edge.ToClass, graph.InputError{
-			Type: "value_cannot_leave_server", Message: "A value of type " + string(edge.Type) + " cannot leave its server", Details: edge.Input + ": " + edge.Error(),
+			Type: "value_cannot_leave_server", Message: "A value of type " + string(edge.Type) + " cannot leave its server",
+			Details:   edge.Input + ": " + edge.Error(),
 			ExtraInfo: map[string]any{"input_name": edge.Input, "received_type": edge.Type, "linked_node": edge.From},
 		})
 	}

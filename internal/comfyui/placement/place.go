@@ -191,7 +191,9 @@ func (p *Pool) placeWaiting(ctx context.Context) (prevented bool) {
 	if len(waiters) == 0 && len(r.Vacated) == 0 {
 		return false
 	}
-	made, mine, err := p.store.Place(ctx, r, func(all []*server.Server, waiting []*server.Wait, served map[string]time.Duration) ([]server.Placement, []server.Unplaced) {
+	made, mine, err := p.store.Place(ctx, r, func(all []*server.Server, waiting []*server.Wait,
+		served map[string]time.Duration,
+	) ([]server.Placement, []server.Unplaced) {
 		pool := server.Pool{Servers: all, Missing: p.missing, Load: p.load, Served: served, Now: time.Now()}
 		return pool.Decide(waiting)
 	})

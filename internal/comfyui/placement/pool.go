@@ -70,10 +70,11 @@ type Pool struct {
 	classes *node.Registry
 	holder  string // name of this process in leases
 	opts    Options
-	wake    chan struct{} // the view must be read again
-	rounds  chan struct{} // a segment may be placed
-	granted chan struct{} // another process may have placed a segment of this one
-	inRound sync.Mutex    // locked during a round
+	wake    chan struct{}  // the view must be read again
+	rounds  chan struct{}  // a segment may be placed
+	granted chan struct{}  // another process may have placed a segment of this one
+	givenUp chan server.ID // servers with prompts to cancel at once
+	inRound sync.Mutex     // locked during a round
 
 	mu        sync.Mutex // guards all fields below
 	servers   []*server.Server
@@ -104,7 +105,9 @@ func New(store Store, dial func(*server.Server) (comfyui.Server, error), classes
 		opts.Silence = 30 * time.Second
 	}
 	return &Pool{
-		store: store, dial: dial, classes: classes, holder: holder, opts: opts, wake: make(chan struct{}, 1), rounds: make(chan struct{}, 1), granted: make(chan struct{}, 1),
+		store: store, dial: dial, classes: classes, holder: holder, opts: opts, wake: make(chan struct{}, 1), rounds: make(chan struct{}, 1),
+		granted: make(chan struct{}, 1),
+		givenUp: make(chan server.ID, 64),
 		clients: map[server.ID]client{}, documents: map[string]*remote.Document{}, offered: map[string]bool{},
 		waiting: map[server.Key]*waiter{}, probing: map[server.ID]bool{},
 	}
@@ -184,11 +187,11 @@ func (p *Pool) loadDocuments(ctx context.Context, all []*server.Server) error {
 			return err
 		}
 		doc, err := DecodeClasses(s.Digest, body)
-		if doc == nil {
+		if err != nil {
 			return err
 		}
-		if err != nil {
-			p.opts.Log.Warn("class definitions of a server left out: read failed", "server", s.URL, "error", err)
+		if problem := doc.Problem(); problem != "" {
+			p.opts.Log.Warn("class definitions of a server left out", "server", s.URL, "problem", cut(problem))
 		}
 		p.mu.Lock()
 		p.documents[s.Digest] = doc
@@ -245,7 +248,7 @@ func (p *Pool) WithRemoved(ctx context.Context, classes *node.Registry) (*node.R
 	var documents []*remote.Document
 	for _, digest := range order {
 		doc, err := DecodeClasses(digest, bodies[digest])
-		if doc == nil {
+		if err != nil {
 			return nil, err
 		}
 		documents = append(documents, doc)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -39,20 +40,22 @@ func (p *Pool) Watch(ctx context.Context) error {
 	for {
 		w.upkeep(ctx)
 		for _, id := range w.claimDue(ctx) {
-			if !p.beginProbe(id) {
-				continue
+			if p.beginProbe(id) {
+				probes.Go(func() {
+					defer p.endProbe(id)
+					w.probe(ctx, id)
+				})
 			}
-			probes.Add(1)
-			go func() {
-				defer probes.Done()
-				defer p.endProbe(id)
-				w.probe(ctx, id)
-			}()
 		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
+		for waiting := true; waiting; {
+			select {
+			case <-ctx.Done():
+				return nil
+			case id := <-p.givenUp:
+				probes.Go(func() { p.cancelGivenUp(ctx, id) })
+			case <-tick.C:
+				waiting = false
+			}
 		}
 	}
 }
@@ -153,11 +156,15 @@ func (w *watcher) setHealth(s *server.Server, err error) {
 	if err == nil {
 		now := time.Now().UTC()
 		s.Health, s.Problem, s.SeenAt = server.Answers, "", &now
+		if d := w.document(s.Digest); d != nil {
+			s.Problem = cut(d.Problem())
+		}
 		return
 	}
 	problem := publicProblem(err)
 	switch fault.CodeOf(err) {
-	case fault.CodeNotComfyUI, fault.CodeServerTooOld, fault.CodeServerCertificate, fault.CodeServerRedirect, fault.CodeServerDenied, fault.CodeServerRefused, fault.CodeServerGarbage:
+	case fault.CodeNotComfyUI, fault.CodeServerTooOld, fault.CodeServerCertificate, fault.CodeServerRedirect, fault.CodeServerDenied,
+		fault.CodeServerRefused, fault.CodeServerGarbage:
 		s.Health, s.Problem = server.Unusable, problem
 	case fault.CodeServerUnreachable:
 		s.Health, s.Problem = server.Absent, problem
@@ -180,8 +187,13 @@ func publicProblem(err error) string {
 	if errors.As(err, &f) {
 		text = f.Message
 	}
+	return cut(text)
+}
+
+// cut bounds the text of a problem.
+func cut(text string) string {
 	if len(text) > maxProblem {
-		text = text[:maxProblem] + "…"
+		return strings.ToValidUTF8(text[:maxProblem], "") + "…"
 	}
 	return text
 }
@@ -269,6 +281,9 @@ func (w *watcher) updateClasses(ctx context.Context, c comfyui.Server, s *server
 		return err
 	}
 	s.Digest = classes.Digest
+	w.Pool.mu.Lock()
+	defer w.Pool.mu.Unlock()
+	w.documents[classes.Digest] = remote.ParseDocument(classes.Digest, classes.Names, classes.Definitions)
 	return nil
 }
 
@@ -293,24 +308,29 @@ func (p *Pool) cancelOrphans(ctx context.Context, c comfyui.Server, id server.ID
 // cancelWithin bounds the time for cancelling the prompts of an ended run.
 const cancelWithin = 2 * time.Second
 
-// GiveUpRun gives up the leases of a run that has ended without success. It cancels the run's prompts in the
-// background; prompts on servers that do not answer are cancelled at a later probe.
+// GiveUpRun gives up the leases of a run that has ended without success. Watch then cancels the run's prompts; those on
+// servers that do not answer are cancelled at a later probe.
 func (p *Pool) GiveUpRun(ctx context.Context, ref job.RunRef) error {
 	servers, err := p.store.GiveUpRun(ctx, ref)
 	for _, id := range servers {
-		c, _, unknown := p.Server(id)
-		if unknown != nil {
-			continue // removed, or not known to this process yet
+		select {
+		case p.givenUp <- id:
+		default: // a later probe cancels them
 		}
-		go func() {
-			telling, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelWithin)
-			defer cancel()
-			if err := p.cancelOrphans(telling, c, id); err != nil {
-				p.opts.Log.Warn("prompt cancel failed; it will be retried", "server", id, "job_id", ref.Job, "error", err)
-			}
-		}()
 	}
 	return err
+}
+
+func (p *Pool) cancelGivenUp(ctx context.Context, id server.ID) {
+	c, _, err := p.Server(id)
+	if err != nil {
+		return // removed, or not known to this process yet
+	}
+	within, cancel := context.WithTimeout(ctx, cancelWithin)
+	defer cancel()
+	if err := p.cancelOrphans(within, c, id); err != nil && ctx.Err() == nil {
+		p.opts.Log.Warn("prompt cancel failed; it will be retried", "server", id, "error", err)
+	}
 }
 
 // storedClasses is the stored form of class definitions.
@@ -334,8 +354,7 @@ func encodeClasses(c comfyui.Classes) ([]byte, error) {
 // maxClasses bounds class definitions in decompressed form.
 const maxClasses = 256 << 20
 
-// DecodeClasses reads class definitions in their stored form. Malformed definitions are left out, and their errors
-// returned together with the rest.
+// DecodeClasses reads class definitions in their stored form.
 func DecodeClasses(digest string, body []byte) (*remote.Document, error) {
 	r, err := gzip.NewReader(bytes.NewReader(body))
 	if err != nil {
@@ -345,5 +364,5 @@ func DecodeClasses(digest string, body []byte) (*remote.Document, error) {
 	if err := json.NewDecoder(io.LimitReader(r, maxClasses)).Decode(&kept); err != nil {
 		return nil, fmt.Errorf("read class definitions: %w", err)
 	}
-	return remote.ParseDocument(digest, kept.Names, kept.Definitions)
+	return remote.ParseDocument(digest, kept.Names, kept.Definitions), nil
 }

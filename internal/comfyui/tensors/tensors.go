@@ -65,7 +65,8 @@ func Read(r io.Reader, limit int64) (*File, error) {
 		end = max(end, e.Offsets[1])
 	}
 	if end > limit {
-		return nil, fault.New(fault.Exhausted, fault.CodeTensorsTooLarge, "the tensors of the file take %d bytes; at most %d are allowed", end, limit)
+		return nil, fault.New(fault.Exhausted, fault.CodeTensorsTooLarge, "the tensors of the file take %d bytes; at most %d are allowed", end,
+			limit)
 	}
 	data, err := readBody(r, end)
 	if err != nil {

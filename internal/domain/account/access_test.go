@@ -18,12 +18,16 @@ func TestAccessAllows(t *testing.T) {
 		yes    []string
 		no     []string
 	}{
-		"everything":        {account.Access{}, []string{"bfl/flux-2-pro", "sim/echo"}, nil},
-		"nothing":           {account.Access{Models: []string{}}, nil, []string{"bfl/flux-2-pro", "sim/echo"}},
-		"a provider":        {account.Access{Models: []string{"bfl/*"}}, []string{"bfl/flux-2-pro"}, []string{"bfl2/x", "sim/echo", "bf/l"}},
-		"a model":           {account.Access{Models: []string{"sim/echo"}}, []string{"sim/echo"}, []string{"sim/echo-2", "sim/ech"}},
-		"all but some":      {account.Access{Denied: []string{"kling/*", "sim/echo"}}, []string{"sim/bytes"}, []string{"kling/v2", "sim/echo"}},
-		"denial wins":       {account.Access{Models: []string{"bfl/*"}, Denied: []string{"bfl/flux-2-pro"}}, []string{"bfl/flux-2-max"}, []string{"bfl/flux-2-pro"}},
+		"everything":   {account.Access{}, []string{"bfl/flux-2-pro", "sim/echo"}, nil},
+		"nothing":      {account.Access{Models: []string{}}, nil, []string{"bfl/flux-2-pro", "sim/echo"}},
+		"a provider":   {account.Access{Models: []string{"bfl/*"}}, []string{"bfl/flux-2-pro"}, []string{"bfl2/x", "sim/echo", "bf/l"}},
+		"a model":      {account.Access{Models: []string{"sim/echo"}}, []string{"sim/echo"}, []string{"sim/echo-2", "sim/ech"}},
+		"all but some": {account.Access{Denied: []string{"kling/*", "sim/echo"}}, []string{"sim/bytes"}, []string{"kling/v2", "sim/echo"}},
+		"denial wins": {
+			account.Access{Models: []string{"bfl/*"}, Denied: []string{"bfl/flux-2-pro"}},
+			[]string{"bfl/flux-2-max"},
+			[]string{"bfl/flux-2-pro"},
+		},
 		"off says no model": {account.Access{Off: true}, []string{"sim/echo"}, nil}, // whether the router is on is asked first
 	} {
 		for _, model := range c.yes {
@@ -43,7 +47,10 @@ func TestListsOfModelsAreChecked(t *testing.T) {
 	for _, good := range []string{"bfl/flux-2-pro", "bfl/*", "luma_2/uni-1", "kling/kling-3.0-turbo"} {
 		require.NoError(t, check(account.Access{Models: []string{good}, Denied: []string{good}}), good)
 	}
-	for _, wrong := range []string{"", "bfl", "*", "*/*", "bfl/", "/x", "bfl/flux*", "BFL/x", "a/b/c", "bfl/*/x", "a/" + strings.Repeat("x", 200)} {
+	for _, wrong := range []string{
+		"", "bfl", "*", "*/*", "bfl/", "/x", "bfl/flux*", "BFL/x", "a/b/c", "bfl/*/x",
+		"a/" + strings.Repeat("x", 200),
+	} {
 		require.Equal(t, fault.Invalid, fault.KindOf(check(account.Access{Models: []string{wrong}})), wrong)
 		require.Equal(t, fault.Invalid, fault.KindOf(check(account.Access{Denied: []string{wrong}})), wrong)
 	}

@@ -24,15 +24,6 @@ const (
 	ModeKeys  Mode = "keys"  // accounts with keys of their own
 )
 
-// ParseMode returns the mode of that name.
-func ParseMode(s string) (Mode, error) {
-	m := Mode(s)
-	if !slices.Contains([]Mode{ModeNone, ModeToken, ModeKeys}, m) {
-		return "", fmt.Errorf("auth mode %q is not one of none, token, keys", s)
-	}
-	return m, nil
-}
-
 // Tier names a subscription tier.
 type Tier string
 

@@ -11,21 +11,15 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-func TestParseModesTiersAndScopes(t *testing.T) {
+func TestParseTiersAndScopes(t *testing.T) {
 	t.Parallel()
-	for _, word := range []string{"none", "token", "keys"} {
-		_, err := account.ParseMode(word)
-		require.NoError(t, err)
-	}
 	for _, word := range []string{"local", "free", "standard", "creator", "pro"} {
 		_, err := account.ParseTier(word)
 		require.NoError(t, err)
 	}
 	for _, word := range []string{"", "None", "gold"} {
-		_, modeErr := account.ParseMode(word)
 		_, tierErr := account.ParseTier(word)
 		_, scopeErr := account.ParseScope(word)
-		require.Error(t, modeErr)
 		require.Error(t, tierErr)
 		require.Error(t, scopeErr)
 	}

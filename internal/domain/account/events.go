@@ -66,7 +66,8 @@ func Register(r *eventlog.Registry) error {
 		eventlog.TypeOf[UnsubscribedV1](TypeUnsubscribed).Says("the subscription has lapsed: the account can read but not submit"),
 		eventlog.TypeOf[RouterAccessChangedV1](TypeRouterAccessChanged).Says("the access of the account to the model router changed"),
 		eventlog.TypeOf[StorageLimitedV1](TypeStorageLimited).Says("the storage limit of the account changed"),
-		eventlog.TypeOf[ServerLabelsChangedV1](TypeServerLabelsChanged).Says("the labels of ComfyUI servers that jobs of the account may require changed"),
+		eventlog.TypeOf[ServerLabelsChangedV1](TypeServerLabelsChanged).Says("the labels of ComfyUI servers that jobs of the account may "+
+			"require changed"),
 		eventlog.TypeOf[SuspendedV1](TypeSuspended).Says("keys and tokens of the account are refused from now on"),
 		eventlog.TypeOf[ResumedV1](TypeResumed).Says("keys and tokens of the account are accepted again"),
 	)

@@ -36,14 +36,26 @@ func TestChangeEventsOfAnAsset(t *testing.T) {
 		change asset.Change
 		want   []any
 	}{
-		"nothing":               {asset.Change{}, nil},
-		"what is so already":    {asset.Change{Name: at("photo.png"), ContentType: at("image/png"), Preview: at(asset.PublicID("")), Metadata: metadata(t, "{}"), Tags: at([]string{"a", "b"})}, nil},
-		"a name":                {asset.Change{Name: at("Photo")}, []any{asset.RenamedV1{Name: "Photo"}}},
-		"a type":                {asset.Change{ContentType: at("image/webp")}, []any{asset.RetypedV1{ContentType: "image/webp"}}},
-		"metadata":              {asset.Change{Metadata: metadata(t, `{"k": 1}`)}, []any{asset.DescribedV1{Metadata: json.RawMessage(`{"k":1}`)}}},
-		"a preview":             {asset.Change{Preview: at(asset.PublicID(id))}, []any{asset.PreviewChosenV1{Preview: asset.PublicID(id)}}},
-		"all tags":              {asset.Change{Tags: at([]string{"b", "c"})}, []any{asset.TagsRemovedV1{Tags: []string{"a"}}, asset.TagsAddedV1{Tags: []string{"c"}}}},
-		"one more, one less":    {asset.Change{Add: []string{"a", "c"}, Remove: []string{"b", "x"}}, []any{asset.TagsRemovedV1{Tags: []string{"b"}}, asset.TagsAddedV1{Tags: []string{"c"}}}},
+		"nothing": {asset.Change{}, nil},
+		"what is so already": {asset.Change{
+			Name: at("photo.png"), ContentType: at("image/png"), Preview: at(asset.PublicID("")),
+			Metadata: metadata(t, "{}"), Tags: at([]string{"a", "b"}),
+		}, nil},
+		"a name": {asset.Change{Name: at("Photo")}, []any{asset.RenamedV1{Name: "Photo"}}},
+		"a type": {asset.Change{ContentType: at("image/webp")}, []any{asset.RetypedV1{ContentType: "image/webp"}}},
+		"metadata": {
+			asset.Change{Metadata: metadata(t, `{"k": 1}`)},
+			[]any{asset.DescribedV1{Metadata: json.RawMessage(`{"k":1}`)}},
+		},
+		"a preview": {asset.Change{Preview: at(asset.PublicID(id))}, []any{asset.PreviewChosenV1{Preview: asset.PublicID(id)}}},
+		"all tags": {
+			asset.Change{Tags: at([]string{"b", "c"})},
+			[]any{asset.TagsRemovedV1{Tags: []string{"a"}}, asset.TagsAddedV1{Tags: []string{"c"}}},
+		},
+		"one more, one less": {
+			asset.Change{Add: []string{"a", "c"}, Remove: []string{"b", "x"}},
+			[]any{asset.TagsRemovedV1{Tags: []string{"b"}}, asset.TagsAddedV1{Tags: []string{"c"}}},
+		},
 		"added and taken again": {asset.Change{Add: []string{"c"}, Remove: []string{"c"}}, nil},
 	} {
 		state := given(t, tagged("a", "b"))

@@ -102,23 +102,35 @@ func TestFold(t *testing.T) {
 		"verified as damaged": {[]any{created(), asset.VerifiedV1{}}, func(t *testing.T, a asset.Asset) {
 			require.True(t, a.Damaged)
 		}},
-		"verified and scanned in one step": {[]any{created(), asset.VerifiedV1{OK: true, Size: 1, Scan: &asset.Scan{Verdict: asset.Rejects, Width: 4, Height: 3}}}, func(t *testing.T, a asset.Asset) {
+		"verified and scanned in one step": {[]any{
+			created(),
+			asset.VerifiedV1{OK: true, Size: 1, Scan: &asset.Scan{Verdict: asset.Rejects, Width: 4, Height: 3}},
+		}, func(t *testing.T, a asset.Asset) {
 			require.Equal(t, start.Add(time.Minute), *a.VerifiedAt)
 			require.Equal(t, asset.Rejected, a.State)
 			require.Equal(t, [2]int{4, 3}, [2]int{a.Width, a.Height})
 			require.Equal(t, asset.Rejects, a.Scan.Verdict)
 		}},
-		"scanned clean": {[]any{created(), asset.ScannedV1{Scan: asset.Scan{Verdict: asset.Clean, Width: 4, Height: 3}}}, func(t *testing.T, a asset.Asset) {
-			require.Equal(t, asset.Live, a.State)
-			require.Equal(t, [2]int{4, 3}, [2]int{a.Width, a.Height})
-		}},
-		"rejected by the scan": {[]any{created(), asset.ScannedV1{Scan: asset.Scan{Verdict: asset.Rejects, Reason: "no"}}}, func(t *testing.T, a asset.Asset) {
-			require.Equal(t, asset.Rejected, a.State)
-			require.False(t, a.State.Gone())
-		}},
-		"a rejected asset can be deleted": {[]any{created(), asset.ScannedV1{Scan: asset.Scan{Verdict: asset.Rejects}}, asset.DeletedV1{}}, func(t *testing.T, a asset.Asset) {
-			require.Equal(t, asset.Deleted, a.State)
-		}},
+		"scanned clean": {
+			[]any{created(), asset.ScannedV1{Scan: asset.Scan{Verdict: asset.Clean, Width: 4, Height: 3}}},
+			func(t *testing.T, a asset.Asset) {
+				require.Equal(t, asset.Live, a.State)
+				require.Equal(t, [2]int{4, 3}, [2]int{a.Width, a.Height})
+			},
+		},
+		"rejected by the scan": {
+			[]any{created(), asset.ScannedV1{Scan: asset.Scan{Verdict: asset.Rejects, Reason: "no"}}},
+			func(t *testing.T, a asset.Asset) {
+				require.Equal(t, asset.Rejected, a.State)
+				require.False(t, a.State.Gone())
+			},
+		},
+		"a rejected asset can be deleted": {
+			[]any{created(), asset.ScannedV1{Scan: asset.Scan{Verdict: asset.Rejects}}, asset.DeletedV1{}},
+			func(t *testing.T, a asset.Asset) {
+				require.Equal(t, asset.Deleted, a.State)
+			},
+		},
 		"extended": {[]any{created(), asset.RetentionExtendedV1{ExpiresAt: &later}}, func(t *testing.T, a asset.Asset) {
 			require.Equal(t, later, *a.ExpiresAt)
 		}},
@@ -129,11 +141,14 @@ func TestFold(t *testing.T) {
 			require.True(t, a.State.Gone())
 			require.Equal(t, start.Add(time.Minute), *a.EndedAt)
 		}},
-		"nothing changes what is gone": {[]any{created(), asset.DeletedV1{}, asset.ExpiredV1{}, asset.VerifiedV1{}}, func(t *testing.T, a asset.Asset) {
-			require.Equal(t, asset.Deleted, a.State)
-			require.Nil(t, a.VerifiedAt)
-			require.Equal(t, int64(4), a.Version)
-		}},
+		"nothing changes what is gone": {
+			[]any{created(), asset.DeletedV1{}, asset.ExpiredV1{}, asset.VerifiedV1{}},
+			func(t *testing.T, a asset.Asset) {
+				require.Equal(t, asset.Deleted, a.State)
+				require.Nil(t, a.VerifiedAt)
+				require.Equal(t, int64(4), a.Version)
+			},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

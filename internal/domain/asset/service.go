@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/millrace-dev/millrace/internal/domain/outbox"
+	"github.com/millrace-dev/millrace/internal/domain/load"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
@@ -46,8 +46,7 @@ type About struct {
 // Stored is the outcome of recording an asset.
 type Stored struct {
 	Asset    Asset
-	HadBytes bool            // the account had stored these bytes before
-	Intents  []outbox.Intent // to deliver now; also in the outbox
+	HadBytes bool // the account had stored these bytes before
 }
 
 // ErrUncertain means that it is unknown whether an asset was recorded: the database was lost during the commit and
@@ -77,17 +76,16 @@ type Store interface {
 
 // Options tune a Service.
 type Options struct {
-	Retention time.Duration         // of assets for which the client sets none; 0 = for ever
-	Notify    func([]outbox.Intent) // delivers intents at once; nil = the relay finds them
+	Retention time.Duration // of assets for which the client sets none; 0 = for ever
+	Uploads   *load.Gate    // to which ingestions give way; nil = they do not
 	Now       func() time.Time
 }
 
 // Service accepts commands on assets.
 type Service struct {
-	store   Store
-	blobs   blob.Store
-	opts    Options
-	backlog backlog
+	store Store
+	blobs blob.Store
+	opts  Options
 }
 
 // NewService returns the service over records and blobs.
@@ -95,9 +93,7 @@ func NewService(store Store, blobs blob.Store, opts Options) *Service {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	s := &Service{store: store, blobs: blobs, opts: opts}
-	s.backlog.notify = s.notify
-	return s
+	return &Service{store: store, blobs: blobs, opts: opts}
 }
 
 // Spec holds the fields of an asset that a client sets.
@@ -153,14 +149,17 @@ func (s *Service) Receive(ctx context.Context, account string, expected *blob.Re
 	if err != nil {
 		return nil, err
 	}
-	in := &Incoming{}
+	end, err := s.opts.Uploads.Begin(ctx, account)
+	if err != nil {
+		return nil, err
+	}
+	in := &Incoming{over: sync.OnceFunc(end)}
 	if held {
 		in.h, in.touched = blob.NewHash(), time.Now()
 	} else if in.w, err = s.blobs.Create(ctx, blob.Durable); err != nil {
+		in.over()
 		return nil, fmt.Errorf("begin an upload: %w", err)
 	}
-	s.backlog.begin()
-	in.over = sync.OnceFunc(s.backlog.end)
 	return in, nil
 }
 
@@ -226,15 +225,7 @@ func (s *Service) Create(ctx context.Context, in *Incoming, expected *blob.Ref, 
 	if n.Fresh, err = s.commitBytes(ctx, in, ref); err != nil {
 		return Stored{}, err
 	}
-	made, err := s.store.Create(ctx, n)
-	s.backlog.add(made.Intents)
-	return made, err
-}
-
-func (s *Service) notify(intents []outbox.Intent) {
-	if s.opts.Notify != nil && len(intents) > 0 {
-		s.opts.Notify(intents)
-	}
+	return s.store.Create(ctx, n)
 }
 
 // commitBytes ensures that the store has the bytes and keeps them until the asset is recorded. fresh reports whether the
@@ -273,9 +264,7 @@ func (s *Service) Reference(ctx context.Context, ref blob.Ref, spec Spec) (made 
 	if !held {
 		return Stored{}, false, bytesNotOwned()
 	}
-	made, same, err = s.store.Reference(ctx, s.newAsset(spec, Referenced, ref))
-	s.notify(made.Intents)
-	return made, same, err
+	return s.store.Reference(ctx, s.newAsset(spec, Referenced, ref))
 }
 
 func bytesNotOwned() error {

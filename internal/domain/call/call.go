@@ -5,6 +5,7 @@
 package call
 
 import (
+	"encoding/binary"
 	"fmt"
 	"time"
 
@@ -110,38 +111,52 @@ type Failure struct {
 
 // Call is the folded state of one call. Views store its JSON encoding.
 type Call struct {
-	ID         ID       `json:"id"`
-	Account    string   `json:"account"`
-	State      State    `json:"state"`
-	Version    int64    `json:"version"`  // of the stream, folded so far
-	Position   int64    `json:"position"` // of the last folded event
-	Mode       Mode     `json:"mode"`
-	API        Version  `json:"api"`
-	Model      string   `json:"model"`
-	Provider   string   `json:"provider"`
-	Keyed      bool     `json:"keyed"` // has an Idempotency-Key
-	Options    Options  `json:"options,omitzero"`
-	Request    Body     `json:"request"`
-	Base       string   `json:"base,omitempty"`           // base URL that the caller used
-	Held       int64    `json:"held_micros"`              // USD millionths reserved at admission
-	Charged    *int64   `json:"charged_micros,omitempty"` // USD millionths settled; absent = not known yet
-	Run        int      `json:"run,omitempty"`
-	Token      string   `json:"token,omitempty"`        // of the one dispatch
-	Worker     string   `json:"worker,omitempty"`       // process that dispatched
-	Server     string   `json:"server,omitempty"`       // alternate server of the call; "" = the model's own server
-	Handle     string   `json:"handle,omitempty"`       // the provider's name for the generation
-	Answer     *Body    `json:"answer,omitempty"`       // as delivered to the caller
-	Price      int64    `json:"price_micros,omitempty"` // USD millionths, as named by the provider when it accepted the call, then as named with the answer
-	Linked     bool     `json:"linked,omitempty"`       // the provider's answer refers to bytes outside itself
+	ID       ID      `json:"id"`
+	Account  string  `json:"account"`
+	State    State   `json:"state"`
+	Version  int64   `json:"version"`  // of the stream, folded so far
+	Position int64   `json:"position"` // of the last folded event
+	Mode     Mode    `json:"mode"`
+	API      Version `json:"api"`
+	Model    string  `json:"model"`
+	Provider string  `json:"provider"`
+	Keyed    bool    `json:"keyed"` // has an Idempotency-Key
+	Options  Options `json:"options,omitzero"`
+	Request  Body    `json:"request"`
+	Base     string  `json:"base,omitempty"`           // base URL that the caller used
+	Held     int64   `json:"held_micros"`              // USD millionths reserved at admission
+	Charged  *int64  `json:"charged_micros,omitempty"` // USD millionths settled; absent = not known yet
+	Run      int     `json:"run,omitempty"`
+	Token    string  `json:"token,omitempty"`  // of the one dispatch
+	Worker   string  `json:"worker,omitempty"` // process that dispatched
+	Server   string  `json:"server,omitempty"` // alternate server of the call; "" = the model's own server
+	Handle   string  `json:"handle,omitempty"` // the provider's name for the generation
+	Answer   *Body   `json:"answer,omitempty"` // as delivered to the caller
+	// USD millionths, as named by the provider when it accepted the call, then as named with the answer
+	Price      int64    `json:"price_micros,omitempty"`
+	Linked     bool     `json:"linked,omitempty"` // the provider's answer refers to bytes outside itself
 	Replayable bool     `json:"replayable,omitempty"`
 	Failure    *Failure `json:"failure,omitempty"`
 	Hosted     int      `json:"hosted,omitempty"`    // assets copied to our storage
 	Canceling  bool     `json:"canceling,omitempty"` // the caller asked to stop
-	Detached   bool     `json:"let_go,omitempty"`    // the deadline passed or the caller disconnected; a retry with the same key gets the answer
+	Detached   bool     `json:"detached,omitempty"`  // the deadline passed or the caller disconnected; the key gets the answer
 	Served
 	AcceptedAt time.Time  `json:"accepted_at"`
 	AdmittedAt *time.Time `json:"admitted_at,omitempty"`
 	SentAt     *time.Time `json:"sent_at,omitempty"`
 	EndedAt    *time.Time `json:"ended_at,omitempty"`
 	UpdatedAt  time.Time  `json:"updated_at"`
+}
+
+// Fingerprint identifies a request for idempotency: its method, its path and query as sent, and every byte of its
+// body. Each part is prefixed with its length, so that different requests never have the same hashed bytes.
+func Fingerprint(method, target string, body []byte) blob.Ref {
+	h := blob.NewHash()
+	for _, part := range [][]byte{[]byte(method), []byte(target), body} {
+		var n [8]byte
+		binary.BigEndian.PutUint64(n[:], uint64(len(part)))
+		h.Write(n[:])
+		h.Write(part)
+	}
+	return blob.RefOf(h)
 }

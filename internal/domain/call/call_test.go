@@ -109,7 +109,10 @@ func TestParseID(t *testing.T) {
 	got, err := call.ParseID(string(id))
 	require.NoError(t, err)
 	require.Equal(t, id, got)
-	for _, bad := range []string{"", "x", "0B9F3F2C-6A55-4F3E-9D8E-3F1C5A6B7C8D", "{0b9f3f2c-6a55-4f3e-9d8e-3f1c5a6b7c8d}", "0b9f3f2c6a554f3e9d8e3f1c5a6b7c8d"} {
+	for _, bad := range []string{
+		"", "x", "0B9F3F2C-6A55-4F3E-9D8E-3F1C5A6B7C8D", "{0b9f3f2c-6a55-4f3e-9d8e-3f1c5a6b7c8d}",
+		"0b9f3f2c6a554f3e9d8e3f1c5a6b7c8d",
+	} {
 		_, err := call.ParseID(bad)
 		require.Error(t, err, bad)
 	}
@@ -157,7 +160,8 @@ func TestRefusalsOfFaultsHoldNoInternalText(t *testing.T) { // R-60, R-62
 	secret := errors.New("password=hunter2")
 	const away, failed = call.ServiceUnavailable, call.InternalError
 	for kind, errorType := range map[fault.Kind]string{
-		fault.Unavailable: away, fault.Exhausted: away, fault.Canceled: away, fault.Internal: failed, fault.Conflict: failed, fault.NotFound: failed,
+		fault.Unavailable: away, fault.Exhausted: away, fault.Canceled: away, fault.Internal: failed, fault.Conflict: failed,
+		fault.NotFound: failed,
 	} {
 		r := call.RefusalOf(fault.Wrap(secret, kind, "", "internal words"))
 		require.Equal(t, errorType, r.Type, kind)

@@ -22,7 +22,8 @@ func TestDroppedParamsStayWithinTheHeadersBounds(t *testing.T) { // router contr
 		many[i] = fmt.Sprint(i)
 	}
 	for name, names := range map[string][]string{
-		"many": many, "long": {strings.Repeat("x", 5000)}, "wide": {strings.Repeat("😀", 200)}, "no UTF-8": {strings.Repeat("\xff", 400) + "a", "b"},
+		"many": many, "long": {strings.Repeat("x", 5000)}, "wide": {strings.Repeat("😀", 200)},
+		"no UTF-8":      {strings.Repeat("\xff", 400) + "a", "b"},
 		"many and long": strings.Split(strings.Repeat(strings.Repeat("y", 290)+" ", 30), " "),
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -160,9 +160,11 @@ func Register(r *eventlog.Registry) error {
 	return r.Register(
 		eventlog.TypeOf[AcceptedV1](TypeAccepted).Says("a call was accepted and its credit reserved"),
 		eventlog.TypeOf[AdmittedV1](TypeAdmitted).Says("it got a slot among the account's calls in flight"),
-		eventlog.TypeOf[RequeuedV1](TypeRequeued).Says("the sweeper or an operator continued it in another workflow, because its workflow was lost"),
+		eventlog.TypeOf[RequeuedV1](TypeRequeued).Says("the sweeper or an operator continued it in another workflow, because its workflow was "+
+			"lost"),
 		eventlog.TypeOf[DispatchingV1](TypeDispatching).Says("it is about to be sent; only the process that recorded this event sends it"),
-		eventlog.TypeOf[ReroutedV1](TypeRerouted).Says("its server certainly did not process it, and it is about to be sent to the fallback server"),
+		eventlog.TypeOf[ReroutedV1](TypeRerouted).Says("its server certainly did not process it, and it is about to be sent to the fallback "+
+			"server"),
 		eventlog.TypeOf[ProviderAcceptedV1](TypeProviderAccepted).Says("the provider accepted it; its result is polled from now on"),
 		eventlog.TypeOf[AnsweredV1](TypeAnswered).Says("the provider's answer is stored, unchanged or translated"),
 		eventlog.TypeOf[HostedV1](TypeHosted).Says("assets of the answer were copied"),

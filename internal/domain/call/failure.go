@@ -8,7 +8,7 @@ import (
 )
 
 // MarshalJSON implements json.Marshaler. It adds the HTTP status that the router's contract gives to the failure's
-// type, because older events contain it and operators read it.
+// type, for operators who read the event.
 func (f Failure) MarshalJSON() ([]byte, error) {
 	type plain Failure
 	if f.Status == 0 {

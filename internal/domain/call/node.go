@@ -28,12 +28,8 @@ func (s *Service) StopNode(ctx context.Context, account, key, requestID string) 
 	if err != nil || !found {
 		return err
 	}
-	done, err := s.Store.Cancel(ctx, account, rec.Call, requestID)
-	if err != nil {
-		return err
-	}
-	s.Notify(done.Intents)
-	return nil
+	_, err = s.Store.Cancel(ctx, account, rec.Call, requestID)
+	return err
 }
 
 // Worked returns how long the provider worked on an ended call: from just before the request was sent to the end. The
@@ -54,12 +50,8 @@ func (s *Service) StopJob(ctx context.Context, account string, of JobRun, reques
 	}
 	var failed []error
 	for _, id := range calls {
-		done, err := s.Store.Cancel(ctx, account, id, requestID)
-		if err != nil {
-			failed = append(failed, err)
-			continue
-		}
-		s.Notify(done.Intents)
+		_, err := s.Store.Cancel(ctx, account, id, requestID)
+		failed = append(failed, err)
 	}
 	return errors.Join(failed...)
 }

@@ -63,7 +63,8 @@ func (s *Service) queued(ctx context.Context, h Handle) (Call, error) {
 		return Call{}, err
 	}
 	if c.EndedAt != nil && s.Now().Sub(*c.EndedAt) >= Retention {
-		return Call{}, RefuseWith(fault.NotFound, fault.CodeExpired, RequestNotFound, "the request ended more than 24 hours ago and its result was deleted")
+		return Call{}, RefuseWith(fault.NotFound, fault.CodeExpired, RequestNotFound,
+			"the request ended more than 24 hours ago and its result was deleted")
 	}
 	return c, nil
 }
@@ -132,10 +133,5 @@ func (s *Service) Cancel(ctx context.Context, h Handle, requestID string) (bool,
 	if c.State.Final() {
 		return false, nil
 	}
-	done, err := s.Store.Cancel(ctx, h.Account, h.Call, requestID)
-	if err != nil {
-		return false, err
-	}
-	s.Notify(done.Intents)
-	return done.Active, nil
+	return s.Store.Cancel(ctx, h.Account, h.Call, requestID)
 }

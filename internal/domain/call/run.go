@@ -85,7 +85,8 @@ func (s *Service) prepare(ctx context.Context, inv Invocation, mode Mode) (NewCa
 		For: inv.For,
 		Accepted: AcceptedV1{
 			Model: offer.Model, Provider: offer.Provider, Mode: mode, API: inv.API, Keyed: inv.Key != "", Options: inv.Options,
-			Request: Body{Ref: stored.Ref, Size: stored.Size, ContentType: inv.ContentType}, Held: offer.Reserve, Catalog: offer.Catalog, Base: inv.BaseURL,
+			Request: Body{Ref: stored.Ref, Size: stored.Size, ContentType: inv.ContentType}, Held: offer.Reserve, Catalog: offer.Catalog,
+			Base:   inv.BaseURL,
 			Server: offer.Server, Fallback: offer.Fallback,
 		},
 	}, nil, nil
@@ -222,7 +223,8 @@ func (s *Service) claimedByOther(ctx context.Context, n NewCall) (*KeyRecord, er
 const collectEvery = 2
 
 func stillRunning() *Refusal {
-	r := Refuse(fault.Conflict, ConcurrencyLimit, "the original call with this Idempotency-Key is still running; send it again with the same key")
+	r := Refuse(fault.Conflict, ConcurrencyLimit, "the original call with this Idempotency-Key is still running; send it again with the "+
+		"same key")
 	r.RetryAfter = collectEvery
 	return r
 }
@@ -250,7 +252,8 @@ const collectWithin = 5 * time.Minute
 func (s *Service) replay(c Call, rec KeyRecord) (*Result, error) {
 	switch {
 	case c.State == Unknown:
-		return nil, Refuse(fault.Conflict, InvalidInput, "the outcome of the call with this Idempotency-Key is unknown, and the call is not sent again; use a new key").withCause(ErrOutcomeUnknown)
+		return nil, Refuse(fault.Conflict, InvalidInput, "the outcome of the call with this Idempotency-Key is unknown, and the call is not "+
+			"sent again; use a new key").withCause(ErrOutcomeUnknown)
 	case c.State == Canceled:
 		return nil, Refuse(fault.Conflict, InvalidInput, "the call with this Idempotency-Key was cancelled; use a new key")
 	case c.State == Succeeded && !c.Replayable && rec.Delivered && rec.DeliveredAgo > collectWithin:
@@ -263,19 +266,13 @@ func (s *Service) replay(c Call, rec KeyRecord) (*Result, error) {
 func (s *Service) await(ctx context.Context, w *Waiter, c Call, replayed bool) (*Result, error) {
 	timer := time.NewTimer(s.Deadline)
 	defer timer.Stop()
-	for {
-		select {
-		case end := <-w.ended:
-			return s.resultOf(Fold(c, end.rec, end.data), replayed)
-		case <-w.recheck:
-			if now, err := s.Store.Load(ctx, c.Account, c.ID); err == nil && now.State.Final() { // otherwise the watch reports the end, or the deadline check finds it
-				return s.resultOf(now, replayed)
-			}
-		case <-timer.C:
-			return s.detach(ctx, c, TypeDeadlineExceeded, DeadlineExceededV1{}, replayed)
-		case <-ctx.Done():
-			return s.detach(context.WithoutCancel(ctx), c, TypeClientDisconnected, ClientDisconnectedV1{}, replayed)
-		}
+	select {
+	case end := <-w.ended:
+		return s.resultOf(Fold(c, end.rec, end.data), replayed)
+	case <-timer.C:
+		return s.detach(ctx, c, TypeDeadlineExceeded, DeadlineExceededV1{}, replayed)
+	case <-ctx.Done():
+		return s.detach(context.WithoutCancel(ctx), c, TypeClientDisconnected, ClientDisconnectedV1{}, replayed)
 	}
 }
 
@@ -313,7 +310,8 @@ func (s *Service) detach(ctx context.Context, c Call, eventType string, event an
 	if eventType == TypeClientDisconnected {
 		return nil, Refuse(fault.Canceled, ClientDisconnected, "the caller closed the connection before the result")
 	}
-	r := Refuse(fault.Unavailable, DeadlineExceeded, "the router stopped waiting; the same request may be sent again with the same Idempotency-Key")
+	r := Refuse(fault.Unavailable, DeadlineExceeded, "the router stopped waiting; the same request may be sent again with the same "+
+		"Idempotency-Key")
 	if c.Keyed && now.State == Running {
 		r.RetryAfter = collectEvery
 	}

@@ -110,8 +110,9 @@ const firstRun = 1
 // Run returns the call's first run. version is the version of its stream at the start of the run.
 func (n NewCall) Run(version int64) Run {
 	return Run{
-		Call: n.ID, Account: n.Account, Run: firstRun, Model: n.Accepted.Model, Request: n.Accepted.Request, Held: n.Accepted.Held, Version: version,
-		For: n.For, Catalog: n.Accepted.Catalog,
+		Call: n.ID, Account: n.Account, Run: firstRun, Model: n.Accepted.Model, Request: n.Accepted.Request, Held: n.Accepted.Held,
+		Version: version,
+		For:     n.For, Catalog: n.Accepted.Catalog,
 		Route: Route{Server: n.Accepted.Server, Strict: n.Accepted.Options.Strict && n.Accepted.Server != "", Fallback: n.Accepted.Fallback},
 	}
 }
@@ -121,7 +122,7 @@ type Admission struct {
 	Call    Call
 	Ahead   int64 // waiting calls of the account before this one
 	Spend   *Spend
-	Intents []outbox.Intent // to deliver now; they are in the outbox too
+	Intents []outbox.Intent // that start the call: to deliver now; they are in the outbox too
 }
 
 // KeyRecord is a claimed idempotency key.
@@ -160,15 +161,8 @@ type Ending struct {
 
 // Ended is the result of End.
 type Ended struct {
-	Applied  bool // false: the call had ended already
-	Intents  []outbox.Intent
+	Applied  bool                // false: the call had ended already
 	Recorded []eventlog.Recorded // what was appended
-}
-
-// Cancellation is the result of Cancel.
-type Cancellation struct {
-	Active  bool // the call had not ended
-	Intents []outbox.Intent
 }
 
 // Store runs the transactions on calls. Every method acts on calls of the given account only.
@@ -182,8 +176,8 @@ type Store interface {
 	Load(ctx context.Context, account string, id ID) (Call, error)
 	// Note records an event that does not end the call. A call that has ended is Conflict (ErrClosed).
 	Note(ctx context.Context, account string, id ID, e eventlog.Event) error
-	// Cancel ends a waiting call. For a call in flight it records the request.
-	Cancel(ctx context.Context, account string, id ID, requestID string) (Cancellation, error)
+	// Cancel ends a waiting call. For a call in flight it records the request. It returns false for a call that has ended.
+	Cancel(ctx context.Context, account string, id ID, requestID string) (active bool, err error)
 	// OfJob returns the calls in flight that nodes of that run wait for.
 	OfJob(ctx context.Context, account string, of JobRun) ([]ID, error)
 	// Ahead returns the number of waiting calls of the account before the given one.

@@ -1,14 +1,13 @@
 package call
 
 import (
-	"context"
 	"sync"
 
 	"github.com/millrace-dev/millrace/internal/eventlog"
 )
 
-// Watch notifies waiting callers of the end of their calls. Follow feeds it from the tail of the log, so every
-// process learns within about a millisecond of an end that any process recorded, without polling.
+// Watch notifies waiting callers of the end of their calls. Observe is called with all events that are recorded after the process
+// began, so every process learns within about a millisecond of an end that any process recorded, without polling.
 type Watch struct {
 	registry *eventlog.Registry
 
@@ -23,10 +22,9 @@ func NewWatch(registry *eventlog.Registry) *Watch {
 
 // Waiter waits for the end of one call.
 type Waiter struct {
-	watch   *Watch
-	id      ID
-	ended   chan ended
-	recheck chan struct{} // holds a token when the end may have been recorded before the log was followed
+	watch *Watch
+	id    ID
+	ended chan ended
 }
 
 // ended is the event that ended a call.
@@ -38,7 +36,7 @@ type ended struct {
 // wait begins to wait for the end of a call. The caller must begin before it reads the call, so that no end is
 // missed, and must stop the Waiter.
 func (w *Watch) wait(id ID) *Waiter {
-	waiter := &Waiter{watch: w, id: id, ended: make(chan ended, 1), recheck: make(chan struct{}, 1)}
+	waiter := &Waiter{watch: w, id: id, ended: make(chan ended, 1)}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.waiting[id] == nil {
@@ -54,19 +52,6 @@ func (w *Waiter) stop() {
 	delete(w.watch.waiting[w.id], w)
 	if len(w.watch.waiting[w.id]) == 0 {
 		delete(w.watch.waiting, w.id)
-	}
-}
-
-func (w *Watch) recheckAll() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, waiters := range w.waiting {
-		for waiter := range waiters {
-			select {
-			case waiter.recheck <- struct{}{}:
-			default:
-			}
-		}
 	}
 }
 
@@ -109,19 +94,4 @@ func (w *Watch) notify(id ID, rec eventlog.Recorded) {
 		default: // a notification is pending
 		}
 	}
-}
-
-// Follow feeds the watch from the log until ctx ends. It first has each caller that waits already read its call, which may
-// have ended before Follow found the end of the log.
-func (w *Watch) Follow(ctx context.Context, tail eventlog.Tail) error {
-	position, err := tail.Settled(ctx)
-	w.recheckAll()
-	for err == nil {
-		var events []eventlog.Recorded
-		if events, err = tail.Next(ctx, position, 500); err == nil {
-			w.Observe(events)
-			position = events[len(events)-1].Position
-		}
-	}
-	return err
 }

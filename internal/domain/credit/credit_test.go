@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/millrace-dev/millrace/internal/config/amount"
 	"github.com/millrace-dev/millrace/internal/domain/credit"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 )
@@ -20,44 +21,15 @@ func TestAmountsAreWrittenInDollarsAndInCredits(t *testing.T) {
 		{1, "0.000001", "0.00"},
 		{24, "0.000024", "0.01"},
 		{59_242, "0.059242", "12.50"},
-		{credit.Dollar, "1.00", "211.00"},
+		{amount.Dollar, "1.00", "211.00"},
 		{12_500_000, "12.50", "2637.50"},
 		{-1_500_000, "-1.50", "-316.50"},
 		{credit.MaxAmount, "100000000.00", "21100000000.00"},
 	} {
-		require.Equal(t, c.dollars, credit.Dollars(c.micros))
+		require.Equal(t, c.dollars, amount.Dollars(c.micros))
 		require.Equal(t, c.credits, credit.Credits(c.micros))
 	}
-	require.NotEmpty(t, credit.Dollars(math.MinInt64))
-}
-
-func TestAmountsAreReadExactly(t *testing.T) {
-	t.Parallel()
-	for text, micros := range map[string]int64{
-		"0": 0, "25": 25_000_000, "0.05": 50_000, "0.000001": 1, "-3.5": -3_500_000, "100000000": credit.MaxAmount,
-	} {
-		got, err := credit.ParseDollars(text)
-		require.NoError(t, err, text)
-		require.Equal(t, micros, got, text)
-	}
-	for _, text := range []string{"", "-", ".5", "5.", "1e3", "0.0000001", "100000000.000001", "1,5", "+1", "--1", "NaN", "1_000", " 1"} {
-		_, err := credit.ParseDollars(text)
-		require.Error(t, err, text)
-	}
-}
-
-func FuzzParseDollars(f *testing.F) {
-	f.Add("12.50")
-	f.Add("-0.000001")
-	f.Fuzz(func(t *testing.T, text string) {
-		micros, err := credit.ParseDollars(text)
-		if err != nil {
-			return
-		}
-		again, err := credit.ParseDollars(credit.Dollars(micros))
-		require.NoError(t, err)
-		require.Equal(t, micros, again)
-	})
+	require.NotEmpty(t, amount.Dollars(math.MinInt64))
 }
 
 func TestFoldBalancesAndIgnoresRepeatedEvents(t *testing.T) {

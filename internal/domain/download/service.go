@@ -1,10 +1,6 @@
 package download
 
-import (
-	"context"
-
-	"github.com/millrace-dev/millrace/internal/domain/outbox"
-)
+import "context"
 
 // New is a download to record.
 type New struct {
@@ -24,25 +20,17 @@ type Sealer interface {
 type Store interface {
 	// Create records a download and the intent to start it, or returns an equal unfinished download. Too many
 	// unfinished downloads of the account are Exhausted.
-	Create(ctx context.Context, n New) (Download, []outbox.Intent, error)
+	Create(ctx context.Context, n New) (Download, error)
 	// Get returns a download of the account. An unknown download and a download of another account are NotFound.
 	Get(ctx context.Context, account string, id ID) (Download, error)
 }
 
 // Service accepts downloads.
-type Service struct {
-	Store  Store
-	Notify func([]outbox.Intent) // wakes the relay for intents that are due now
-}
+type Service struct{ Store Store }
 
 // Create accepts a download, or returns an equal unfinished download.
 func (s Service) Create(ctx context.Context, account string, r Request, requestID string) (Download, error) {
-	made, intents, err := s.Store.Create(ctx, New{ID: NewID(), Account: account, Request: r, RequestID: requestID})
-	if err != nil {
-		return Download{}, err
-	}
-	s.Notify(intents)
-	return made, nil
+	return s.Store.Create(ctx, New{ID: NewID(), Account: account, Request: r, RequestID: requestID})
 }
 
 // Get returns a download of the account, or NotFound.

@@ -23,5 +23,6 @@ import (
 // Registry returns a registry of every event type of the program.
 func Registry() (*eventlog.Registry, error) {
 	r := eventlog.NewRegistry()
-	return r, errors.Join(job.Register(r), asset.Register(r), credit.Register(r), call.Register(r), gate.Register(r), account.Register(r), hidden.Register(r), audit.Register(r), webhook.Register(r), export.Register(r), download.Register(r), server.Register(r))
+	return r, errors.Join(job.Register(r), asset.Register(r), credit.Register(r), call.Register(r), gate.Register(r), account.Register(r),
+		hidden.Register(r), audit.Register(r), webhook.Register(r), export.Register(r), download.Register(r), server.Register(r))
 }

@@ -195,9 +195,11 @@ func (c Chooser) check(choice Choice) error {
 	case len(choice.Entries) == 0:
 		return fault.New(fault.NotFound, fault.CodeNothingToExport, "none of these files exists")
 	case c.Limits.Files > 0 && len(choice.Entries) > c.Limits.Files:
-		return fault.New(fault.Invalid, fault.CodeExportTooLarge, "an archive may have at most %d files, not %d", c.Limits.Files, len(choice.Entries))
+		return fault.New(fault.Invalid, fault.CodeExportTooLarge, "an archive may have at most %d files, not %d", c.Limits.Files,
+			len(choice.Entries))
 	case c.Limits.Bytes > 0 && choice.Bytes > c.Limits.Bytes:
-		return fault.New(fault.Invalid, fault.CodeExportTooLarge, "the files of an archive may have at most %d bytes together, not %d", c.Limits.Bytes, choice.Bytes)
+		return fault.New(fault.Invalid, fault.CodeExportTooLarge, "the files of an archive may have at most %d bytes together, not %d",
+			c.Limits.Bytes, choice.Bytes)
 	}
 	return nil
 }

@@ -92,7 +92,8 @@ const (
 func (r Request) Normalize() (Request, error) {
 	r.Naming = cmp.Or(r.Naming, ByJobTime)
 	if !slices.Contains([]Naming{ByJobID, ByJobTime, Preserve, ByAsset}, r.Naming) {
-		return r, fault.New(fault.Invalid, fault.CodeInvalidNamingStrategy, "naming_strategy must be group_by_job_id, group_by_job_time, preserve or asset_id")
+		return r, fault.New(fault.Invalid, fault.CodeInvalidNamingStrategy,
+			"naming_strategy must be group_by_job_id, group_by_job_time, preserve or asset_id")
 	}
 	jobs, err := canonical(r.Jobs, "job_ids")
 	if err != nil {

@@ -79,7 +79,10 @@ func TestNamesStayInsideTheArchive(t *testing.T) {
 func FuzzNamesStayInsideTheArchive(f *testing.F) {
 	f.Add("../x", `..\y.png`, "name")
 	f.Fuzz(func(t *testing.T, dir, name, filename string) {
-		entries := []export.Entry{{Asset: "1", Public: "1", Dir: dir, Name: name, Filename: filename}, {Asset: "2", Public: "2", Dir: dir, Name: name, Filename: filename}}
+		entries := []export.Entry{
+			{Asset: "1", Public: "1", Dir: dir, Name: name, Filename: filename},
+			{Asset: "2", Public: "2", Dir: dir, Name: name, Filename: filename},
+		}
 		for _, naming := range []export.Naming{export.Preserve, export.ByJobID, export.ByJobTime, export.ByAsset} {
 			got := paths(entries, naming)
 			require.NotEqual(t, strings.ToLower(got[0]), strings.ToLower(got[1]))
@@ -98,7 +101,10 @@ func TestEqualRequestsAreEqual(t *testing.T) {
 	normal, err := base.Normalize()
 	require.NoError(t, err)
 	require.Equal(t, export.ByJobTime, normal.Naming)
-	again, err := export.Request{Assets: []asset.PublicID{asset.PublicID(strings.ToUpper(string(b))), asset.PublicID(a), asset.PublicID(b)}, Names: map[string][]string{"other": {"x"}}}.Normalize()
+	again, err := export.Request{
+		Assets: []asset.PublicID{asset.PublicID(strings.ToUpper(string(b))), asset.PublicID(a), asset.PublicID(b)},
+		Names:  map[string][]string{"other": {"x"}},
+	}.Normalize()
 	require.NoError(t, err)
 	require.Equal(t, normal.Fingerprint(), again.Fingerprint())
 	previews, err := export.Request{Assets: base.Assets, Previews: true}.Normalize()
@@ -124,7 +130,10 @@ func TestExportIsFoundByTheNameOfItsArchive(t *testing.T) {
 	got, ok := export.IDOfName("export-20260304-120000-" + string(id) + ".zip")
 	require.True(t, ok)
 	require.Equal(t, id, got)
-	for _, name := range []string{"", "export.zip", "export-20260304-120000-" + string(id), "../export-20260304-120000-" + string(id) + ".zip"} {
+	for _, name := range []string{
+		"", "export.zip", "export-20260304-120000-" + string(id),
+		"../export-20260304-120000-" + string(id) + ".zip",
+	} {
 		_, ok := export.IDOfName(name)
 		require.False(t, ok, name)
 	}

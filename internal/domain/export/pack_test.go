@@ -27,7 +27,8 @@ func shelf(t *testing.T, blobs blob.Store, texts ...string) []export.Item {
 		require.NoError(t, err)
 		name := fmt.Sprintf("%d.png", i)
 		entries = append(entries, export.Entry{
-			Asset: asset.ID(fmt.Sprint(i)), Public: asset.PublicID(fmt.Sprint(i)), Hash: ref, Size: int64(len(text)), Name: name, Filename: name, ContentType: "image/png", CreatedAt: noon,
+			Asset: asset.ID(fmt.Sprint(i)), Public: asset.PublicID(fmt.Sprint(i)), Hash: ref, Size: int64(len(text)), Name: name, Filename: name,
+			ContentType: "image/png", CreatedAt: noon,
 		})
 	}
 	return export.Named(entries, export.Preserve)
@@ -113,7 +114,8 @@ func TestDamagedFileIsNamed(t *testing.T) {
 	t.Parallel()
 	blobs := mem.New()
 	items := shelf(t, blobs, "one", "two")
-	_, err := export.Packer{Blobs: spoiled{blobs, items[1].Hash, blob.Corrupt(items[1].Hash)}}.Pack(t.Context(), io.Discard, items, nil, export.Progress{})
+	_, err := export.Packer{Blobs: spoiled{blobs, items[1].Hash, blob.Corrupt(items[1].Hash)}}.Pack(t.Context(), io.Discard, items, nil,
+		export.Progress{})
 	var damaged *export.DamagedError
 	require.ErrorAs(t, err, &damaged)
 	require.Equal(t, asset.ID("1"), damaged.Asset)

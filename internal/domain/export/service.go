@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -21,7 +20,7 @@ type New struct {
 type Store interface {
 	// Create records an export and the intent to start it, or returns an equal unfinished export. Too many unfinished
 	// exports of the account are Exhausted.
-	Create(ctx context.Context, n New) (Export, []outbox.Intent, error)
+	Create(ctx context.Context, n New) (Export, error)
 	// Get returns an export of the account. An unknown export and an export of another account are NotFound.
 	Get(ctx context.Context, account string, id ID) (Export, error)
 }
@@ -36,9 +35,8 @@ type Storage interface {
 type Service struct {
 	Store   Store
 	Chooser Chooser
-	Storage Storage               // nil = no limit
-	Notify  func([]outbox.Intent) // wakes the relay for intents that are due now
-	Now     func() time.Time      // nil = time.Now
+	Storage Storage          // nil = no limit
+	Now     func() time.Time // nil = time.Now
 }
 
 // Create accepts an export of the files that the request selects. It refuses a request without files, beyond the
@@ -62,15 +60,10 @@ func (s Service) Create(ctx context.Context, account string, r Request, requestI
 		now = s.Now
 	}
 	id := NewID()
-	made, intents, err := s.Store.Create(ctx, New{
+	return s.Store.Create(ctx, New{
 		ID: id, Account: account, Fingerprint: r.Fingerprint(), RequestID: requestID,
 		Requested: RequestedV1{Name: nameOf(id, now()), Request: r, Files: choice.Total(), Bytes: choice.Bytes},
 	})
-	if err != nil {
-		return Export{}, err
-	}
-	s.Notify(intents)
-	return made, nil
 }
 
 // Get returns an export of the account, or NotFound.

@@ -193,7 +193,10 @@ func info(e Entry) node.Info {
 	if e.Hash.IsZero() {
 		return node.Info{}
 	}
-	return node.Info{Name: Join(e.Place), Hash: e.Hash.String(), Size: e.Size, ContentType: e.ContentType, Pixels: int64(e.Width) * int64(e.Height)}
+	return node.Info{
+		Name: Join(e.Place), Hash: e.Hash.String(), Size: e.Size, ContentType: e.ContentType,
+		Pixels: int64(e.Width) * int64(e.Height),
+	}
 }
 
 // Open implements node.Files.

@@ -44,7 +44,7 @@ func setup(t testing.TB, opts files.Options) *bundle {
 	b := &bundle{pool: pool, blobs: mem.New(), registry: eventlog.NewRegistry()}
 	require.NoError(t, asset.Register(b.registry))
 	b.events = eventstore.New(pool, b.registry, nil)
-	b.files = files.New(assetstore.NewFiles(pool, b.events), b.blobs, opts)
+	b.files = files.New(assetstore.New(pool, b.events), b.blobs, opts)
 	return b
 }
 
@@ -64,7 +64,10 @@ func (b *bundle) asset(t testing.TB, id asset.ID) asset.Asset {
 func newRun(account string) job.RunRef { return job.RunRef{Job: job.NewID(), Account: account, Run: 1} }
 
 func png(index int) node.Save {
-	return node.Save{Folder: node.FolderOutput, Prefix: "ComfyUI", Suffix: "_.png", ContentType: "image/png", Index: index, Width: 4, Height: 2}
+	return node.Save{
+		Folder: node.FolderOutput, Prefix: "ComfyUI", Suffix: "_.png", ContentType: "image/png", Index: index, Width: 4,
+		Height: 2,
+	}
 }
 
 func content(text string) func(io.Writer) error {

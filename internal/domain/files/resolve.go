@@ -131,7 +131,8 @@ func (s *Service) referenced(ctx context.Context, who Viewer, refs []graph.Asset
 }
 
 func missing(ref graph.AssetRef, cause error) error {
-	return fault.Wrap(cause, fault.Invalid, fault.CodeMissingAsset, "input %s of node %s names an asset that does not exist", ref.Input, ref.Node).
+	return fault.Wrap(cause, fault.Invalid, fault.CodeMissingAsset, "input %s of node %s names an asset that does not exist", ref.Input,
+		ref.Node).
 		WithDetails(map[string]any{"node_errors": map[string]any{
 			ref.Node: []map[string]string{{"field": ref.Input, "reason": "the asset does not exist"}},
 		}})

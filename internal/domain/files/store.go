@@ -52,6 +52,7 @@ type Upload struct {
 	Place       asset.Place // the requested name
 	Overwrite   bool        // take the name from the file that has it
 	Hash        blob.Ref
+	Fresh       bool // the store did not have the bytes before
 	Size        int64
 	ContentType string
 	Width       int

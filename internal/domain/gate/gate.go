@@ -56,7 +56,8 @@ func (g Gate) Refusal() error {
 	case g.Own == Stopped || g.All == Stopped:
 		return fault.New(fault.Unavailable, fault.CodeDeploymentStopped, "an operator has stopped the queue; new jobs are refused")
 	case g.Own == Draining || g.All == Draining:
-		return fault.New(fault.Unavailable, fault.CodeDeploymentNotReady, "an operator is draining the queue; new jobs are refused for now, try again later").WithRetryAfter(drainRetry)
+		return fault.New(fault.Unavailable, fault.CodeDeploymentNotReady,
+			"an operator is draining the queue; new jobs are refused for now, try again later").WithRetryAfter(drainRetry)
 	}
 	return nil
 }

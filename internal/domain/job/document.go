@@ -47,7 +47,8 @@ func (s Source) ParseLabels() ([]string, error) {
 		Labels []string `json:"labels"`
 	}
 	if err := json.Unmarshal(raw, &own); err != nil {
-		return nil, fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "extra_data.millrace must be an object whose labels are a list of texts, such as {\"labels\": [\"sdxl\"]}")
+		return nil, fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest,
+			"extra_data.millrace must be an object whose labels are a list of texts, such as {\"labels\": [\"sdxl\"]}")
 	}
 	labels, err := label.Parse(own.Labels)
 	if err != nil {

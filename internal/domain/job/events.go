@@ -140,7 +140,7 @@ type RequeuedV1 struct {
 // RetiredV1 records that an ended job is past its retention. Views remove it. Its events move from the log to the
 // archive, or are erased if Archive is empty.
 type RetiredV1 struct {
-	Events  int64  `json:"facts"`             // number of events before this one
+	Events  int64  `json:"events"`            // number of events before this one
 	Archive string `json:"archive,omitempty"` // "blake3:<hex>"
 }
 

@@ -150,7 +150,10 @@ func TestParseID(t *testing.T) {
 	got, err := job.ParseID(string(id))
 	require.NoError(t, err)
 	require.Equal(t, id, got)
-	for _, bad := range []string{"", "x", "0B9F3F2C-6A55-4F3E-9D8E-3F1C5A6B7C8D", "{0b9f3f2c-6a55-4f3e-9d8e-3f1c5a6b7c8d}", "0b9f3f2c6a554f3e9d8e3f1c5a6b7c8d"} {
+	for _, bad := range []string{
+		"", "x", "0B9F3F2C-6A55-4F3E-9D8E-3F1C5A6B7C8D", "{0b9f3f2c-6a55-4f3e-9d8e-3f1c5a6b7c8d}",
+		"0b9f3f2c6a554f3e9d8e3f1c5a6b7c8d",
+	} {
 		_, err := job.ParseID(bad)
 		require.Error(t, err, bad)
 	}

@@ -98,7 +98,8 @@ func (t Retrier) prepare(ctx context.Context, r Retry) (Submission, error) {
 		return Submission{}, errNoJob(r.Of)
 	}
 	if !state.State.Final() {
-		return Submission{}, fault.New(fault.Conflict, fault.CodeJobNotFinished, "job %s is %s: cancel it first, or wait until it has ended", r.named(state), state.State)
+		return Submission{}, fault.New(fault.Conflict, fault.CodeJobNotFinished, "job %s is %s: cancel it first, or wait until it has ended",
+			r.named(state), state.State)
 	}
 	return t.submission(ctx, r, state, first)
 }
@@ -160,8 +161,10 @@ func (t Retrier) checkInputs(asked json.RawMessage, set []string) error {
 		}
 		input := target[at+1:]
 		given := slices.ContainsFunc(node.Inputs, func(in graph.Given) bool { return in.Name == input })
-		if declared := t.Service.inputs(node.Class); !given && len(declared) > 0 && !slices.ContainsFunc(declared, func(name string) bool { return name == input || strings.HasPrefix(input, name+".") }) {
-			return fault.New(fault.Invalid, fault.CodeInvalidAssignment, "node %s (%s) has no input %q; it has: %s", node.ID, node.Class, input, strings.Join(declared, ", "))
+		if declared := t.Service.inputs(node.Class); !given && len(declared) > 0 &&
+			!slices.ContainsFunc(declared, func(name string) bool { return name == input || strings.HasPrefix(input, name+".") }) {
+			return fault.New(fault.Invalid, fault.CodeInvalidAssignment, "node %s (%s) has no input %q; it has: %s", node.ID, node.Class, input,
+				strings.Join(declared, ", "))
 		}
 	}
 	return nil

@@ -19,15 +19,16 @@ const inlineLimit = 16 << 10
 
 // Submission is a request to run a graph.
 type Submission struct {
-	Account        string
-	RequestID      string
-	PublicID       PublicID // chosen by the client; "" = the job's own id
-	Surface        Surface
-	ClientID       string
-	Prompt         json.RawMessage
-	ExtraData      map[string]json.RawMessage // without credentials
-	Credential     string                     // api_key_service; stored encrypted, never part of an event
-	ComfyOrg       map[string]string          // credentials of Comfy.org by their names in extra_data; stored encrypted if ForServers is set, otherwise dropped
+	Account    string
+	RequestID  string
+	PublicID   PublicID // chosen by the client; "" = the job's own id
+	Surface    Surface
+	ClientID   string
+	Prompt     json.RawMessage
+	ExtraData  map[string]json.RawMessage // without credentials
+	Credential string                     // api_key_service; stored encrypted, never part of an event
+	// credentials of Comfy.org by their names in extra_data; stored encrypted if ForServers is set, otherwise dropped
+	ComfyOrg       map[string]string
 	Number         *float64
 	Front          bool
 	Targets        []string // nil = every output
@@ -95,8 +96,7 @@ type Deps struct {
 	Labels      Labels                // nil = every account may use every label
 	Credentials Credentials           // nil = there are no accounts, and partner nodes need no credential
 	ForServers  bool                  // store credentials of Comfy.org for the servers that the operator chose
-	Notify      func([]outbox.Intent) // wakes the relay for intents that are due now
-	UnderWay    *outbox.Crowd         // counts the submissions under way; nil = nobody asks
+	Notify      func([]outbox.Intent) // delivers the intents that start accepted jobs
 	Graphs      *Handover             // passes accepted jobs to the runs that this process begins; nil = it begins no runs
 	Price       Price                 // of a run of a metered account; zero = free
 	Log         *slog.Logger
@@ -120,10 +120,9 @@ func NewService(deps Deps) *Service { return &Service{Deps: deps} }
 
 // Submit validates a graph and records it as a job. The job is durable when Submit returns. A graph
 // without a valid output is a *graph.PromptError; other refusals are fault errors with the codes
-// queue_full, insufficient_credits, idempotency_key_reuse, duplicate_job, missing_asset, credential_required, label_not_allowed and unknown_label.
+// queue_full, insufficient_credits, idempotency_key_reuse, duplicate_job, missing_asset, credential_required, label_not_allowed
+// and unknown_label.
 func (s *Service) Submit(ctx context.Context, sub Submission) (Submitted, error) {
-	s.UnderWay.Enter()
-	defer s.UnderWay.Leave()
 	files := s.Files.ForAccount(sub.Account)
 	accepted, err := s.accept(ctx, sub, files)
 	if err != nil {
@@ -253,12 +252,11 @@ func (s *Service) CancelAs(ctx context.Context, r CancelRequest) ([]ID, error) {
 	var canceled []ID
 	for some := range slices.Chunk(r.IDs, cancelAtOnce) {
 		r.IDs = some
-		c, err := s.Store.Cancel(ctx, r)
+		done, err := s.Store.Cancel(ctx, r)
 		if err != nil {
 			return canceled, err
 		}
-		s.Notify(c.Intents)
-		canceled = append(canceled, c.IDs...)
+		canceled = append(canceled, done...)
 	}
 	return canceled, nil
 }

@@ -30,15 +30,6 @@ type Start struct {
 	Again bool `json:"again,omitempty"`
 }
 
-// AccountToStart returns the account of an intent to start a job, or "" for any other intent.
-func AccountToStart(in outbox.Intent) string {
-	var start Start
-	if in.Kind != outbox.StartRunGraph || json.Unmarshal(in.Payload, &start) != nil {
-		return "" // its delivery reports the error
-	}
-	return start.Account
-}
-
 // NewJob is a validated submission to record.
 type NewJob struct {
 	ID             ID
@@ -60,7 +51,7 @@ type NewJob struct {
 // Admission is the result of Submit.
 type Admission struct {
 	Job     Job
-	Intents []outbox.Intent // to deliver now; they are in the outbox too
+	Intents []outbox.Intent // that start the job: to deliver now; they are in the outbox too
 }
 
 // Ending is the end of one run of a job.
@@ -96,7 +87,6 @@ var ErrOvertaken = errors.New("the job has events that the run did not read")
 // Ended is the result of End.
 type Ended struct {
 	Applied bool // false = the job had ended already
-	Intents []outbox.Intent
 }
 
 // CancelRequest is a request to stop jobs of one account.
@@ -109,12 +99,6 @@ type CancelRequest struct {
 	Bounds    Bounds
 }
 
-// Cancellation is the result of Cancel.
-type Cancellation struct {
-	IDs     []ID // waiting jobs that were canceled and running jobs that were asked to stop
-	Intents []outbox.Intent
-}
-
 // Store runs the transactions on jobs. Each locks the account's admission row first and appends its events last.
 type Store interface {
 	// Submit records the job as admitted or queued. Fault codes: queue_full, insufficient_credits (Exhausted),
@@ -122,8 +106,8 @@ type Store interface {
 	Submit(ctx context.Context, n NewJob) (Admission, error)
 	// End records the end of a run, frees its slot and admits waiting jobs. It may return ErrRecordedInPart or ErrOvertaken.
 	End(ctx context.Context, e Ending) (Ended, error)
-	// Cancel cancels waiting jobs at once and asks running ones to stop.
-	Cancel(ctx context.Context, r CancelRequest) (Cancellation, error)
+	// Cancel cancels waiting jobs at once and asks running ones to stop. It returns these jobs.
+	Cancel(ctx context.Context, r CancelRequest) ([]ID, error)
 	// Waiting and WithSlot list an account's jobs without a slot and with one, in run order.
 	Waiting(ctx context.Context, account string) ([]ID, error)
 	WithSlot(ctx context.Context, account string) ([]ID, error)

@@ -58,8 +58,9 @@ func TestKeyDependsOnWhatChangesTheResult(t *testing.T) {
 		"the class's version": nodecache.Keys(scope, pair("", int64(1), 0), registry(t, func(c *node.Class) { c.Version = 1 }), plain),
 		"a file's content": nodecache.Keys(scope, pair("", int64(1), 0), registry(t, nil),
 			func(*node.Class, node.Args) (string, error) { return "blake3:1", nil }),
-		"its own id, hidden":         nodecache.Keys(scope, pair("x", int64(1), 0), registry(t, idOf), plain),
-		"its own id, not idempotent": nodecache.Keys(scope, pair("y", int64(1), 0), registry(t, func(c *node.Class) { c.NotIdempotent = true }), plain),
+		"its own id, hidden": nodecache.Keys(scope, pair("x", int64(1), 0), registry(t, idOf), plain),
+		"its own id, not idempotent": nodecache.Keys(scope, pair("y", int64(1), 0), registry(t, func(c *node.Class) { c.NotIdempotent = true }),
+			plain),
 	} {
 		require.NotEqual(t, base[1], keys[1], name)
 		require.False(t, keys[1].IsZero(), name)

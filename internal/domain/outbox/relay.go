@@ -48,7 +48,10 @@ func NewRelay(store Store, starter Starter, log *slog.Logger, every time.Duratio
 			return queue.Outcome{}
 		},
 		Finish: r.finish,
-	}, log, queue.Options{Name: "outbox", Parallel: 16, Poll: every, Idle: idleEvery, Timeout: deliverTime, Pauses: pauses, RepeatLastPause: true, Grace: deliverTime})
+	}, log, queue.Options{
+		Name: "outbox", Parallel: 16, Poll: every, Idle: idleEvery, Timeout: deliverTime, Pauses: pauses,
+		RepeatLastPause: true, Grace: deliverTime,
+	})
 	return r
 }
 
@@ -79,7 +82,8 @@ func (r *Relay) finish(ctx context.Context, in Intent, o queue.Outcome) error {
 		}
 		return nil
 	}
-	r.log.Warn("intent delivery failed; it will be retried", "workflow_id", in.WorkflowID, "kind", in.Kind, "attempts", in.Attempts, "error", o.Err)
+	r.log.Warn("intent delivery failed; it will be retried", "workflow_id", in.WorkflowID, "kind", in.Kind, "attempts", in.Attempts, "error",
+		o.Err)
 	var failed []error
 	for _, id := range in.ids() {
 		failed = append(failed, r.store.Retry(ctx, id, o.Pause, fault.Sentence(o.Err)))

@@ -77,7 +77,8 @@ type Runner[T any] struct {
 func NewRunner[T any](w Worker[T], log *slog.Logger, opts Options) *Runner[T] {
 	return &Runner[T]{
 		worker: w, log: log.With("queue", opts.Name), opts: opts,
-		arrived: make(chan T, 1024), slots: make(chan struct{}, opts.Parallel), ended: make(chan struct{}, 1), wake: make(chan struct{}, 1), pauses: make(chan time.Duration, opts.Parallel),
+		arrived: make(chan T, 1024), slots: make(chan struct{}, opts.Parallel), ended: make(chan struct{}, 1), wake: make(chan struct{}, 1),
+		pauses: make(chan time.Duration, opts.Parallel),
 	}
 }
 

@@ -243,7 +243,10 @@ func TestAnItemIsFoundWithoutANotification(t *testing.T) {
 				return queue.Outcome{State: queue.Waiting, Err: errAway}
 			},
 			Finish: func(_ context.Context, _ *item, o queue.Outcome) error { due = time.Now().Add(o.Pause); return nil },
-		}, slog.New(slog.DiscardHandler), queue.Options{Parallel: 1, Poll: time.Second, Idle: idle, Timeout: time.Minute, Pauses: []time.Duration{pause}, RepeatLastPause: true})
+		}, slog.New(slog.DiscardHandler), queue.Options{
+			Parallel: 1, Poll: time.Second, Idle: idle, Timeout: time.Minute,
+			Pauses: []time.Duration{pause}, RepeatLastPause: true,
+		})
 		stop := start(t, r)
 		time.Sleep(time.Until(appears.Add(time.Minute))) //nolint:forbidigo // of the bubble's clock
 		stop()

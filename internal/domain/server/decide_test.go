@@ -15,7 +15,10 @@ import (
 var now = time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)
 
 func healthy(id string, change ...func(*server.Server)) *server.Server {
-	s := &server.Server{ID: server.ID(id), URL: "http://" + id, Slots: 1, Health: server.Answers, Devices: []server.Device{{Total: 8 << 30, Free: 4 << 30}}}
+	s := &server.Server{
+		ID: server.ID(id), URL: "http://" + id, Slots: 1, Health: server.Answers,
+		Devices: []server.Device{{Total: 8 << 30, Free: 4 << 30}},
+	}
 	for _, c := range change {
 		c(s)
 	}
@@ -100,7 +103,9 @@ func TestDecide(t *testing.T) {
 			[]*server.Server{healthy("s1", func(s *server.Server) { s.Foreign = 1 }), healthy("s2")}, []*server.Wait{waits("1")}, []string{"1→s2"},
 		},
 		"more memory goes first, all else equal": {
-			[]*server.Server{healthy("s1"), healthy("s2", func(s *server.Server) { s.Devices[0].Free = 7 << 30 })}, []*server.Wait{waits("1")}, []string{"1→s2"},
+			[]*server.Server{healthy("s1"), healthy("s2", func(s *server.Server) { s.Devices[0].Free = 7 << 30 })},
+			[]*server.Wait{waits("1")},
+			[]string{"1→s2"},
 		},
 		"classes decide who can": {
 			[]*server.Server{healthy("s1"), healthy("s2")},
@@ -280,7 +285,10 @@ func TestTheReasonOfAWaitIsThatOfTheNearestServer(t *testing.T) {
 		Servers: []*server.Server{healthy("other"), drained, away, healthy("another")}, Now: now,
 		Missing: func(*server.Server, []server.Need) string { return "" }, Load: func(server.ID, string) time.Duration { return 0 },
 	}
-	for label, says := range map[string]string{"eu": "http://drained is draining", "us": "http://away is away", "asia": "does not have the labels [asia]"} {
+	for label, says := range map[string]string{
+		"eu": "http://drained is draining", "us": "http://away is away",
+		"asia": "does not have the labels [asia]",
+	} {
 		_, held := pool.Decide([]*server.Wait{asking(label)})
 		require.Len(t, held, 1)
 		require.Contains(t, held[0].Reason, says)

@@ -70,7 +70,8 @@ func Register(r *eventlog.Registry) error {
 		eventlog.TypeOf[ResumedV1](TypeResumed).Says("a drained server accepts segments again"),
 		eventlog.TypeOf[RemovedV1](TypeRemoved).Says("a server was removed"),
 		eventlog.TypeOf[ExpiredV1](TypeExpired).Says("a server's registration was not renewed in time"),
-		eventlog.TypeOf[TokenCreatedV1](TypeTokenCreated).Says("a registration token was created, with which machines register themselves as servers"),
+		eventlog.TypeOf[TokenCreatedV1](TypeTokenCreated).Says("a registration token was created, with which machines register themselves as "+
+			"servers"),
 		eventlog.TypeOf[TokenRevokedV1](TypeTokenRevoked).Says("a registration token was revoked"),
 	)
 }

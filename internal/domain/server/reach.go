@@ -25,7 +25,8 @@ func ParseHosts(hosts []string) ([]string, error) {
 	for _, text := range hosts {
 		host, ok := parseHost(strings.ToLower(strings.TrimSpace(text)))
 		if !ok {
-			return nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "%q is not a host: give an address, a network such as 10.0.3.0/24, a name, or *.example.org", shorten(text))
+			return nil, fault.New(fault.Invalid, fault.CodeInvalidRequest,
+				"%q is not a host: give an address, a network such as 10.0.3.0/24, a name, or *.example.org", shorten(text))
 		}
 		parsed = append(parsed, host)
 	}
@@ -77,9 +78,13 @@ func (r *Registration) checkAddress() error {
 	case mayRegister(r.Token.Hosts, r.URL, r.From):
 		return nil
 	case len(r.Token.Hosts) > 0:
-		return fault.New(fault.Denied, fault.CodeAddressNotAllowed, "the token %s may not register %s: it was made for %s", r.Token.Name, r.URL, strings.Join(r.Token.Hosts, ", "))
+		return fault.New(fault.Denied, fault.CodeAddressNotAllowed, "the token %s may not register %s: it was made for %s", r.Token.Name, r.URL,
+			strings.Join(r.Token.Hosts, ", "))
 	case !r.From.IsValid():
-		return fault.New(fault.Denied, fault.CodeAddressNotAllowed, "the token %s may only register the machine that sends the request, whose address is unknown", r.Token.Name)
+		return fault.New(fault.Denied, fault.CodeAddressNotAllowed,
+			"the token %s may only register the machine that sends the request, whose address is unknown", r.Token.Name)
 	}
-	return fault.New(fault.Denied, fault.CodeAddressNotAllowed, "the token %s may only register the machine that sends the request, %s, not %s; a token for other machines must name their hosts", r.Token.Name, r.From.Unmap(), r.URL)
+	return fault.New(fault.Denied, fault.CodeAddressNotAllowed,
+		"the token %s may only register the machine that sends the request, %s, not %s; a token for other machines must name their hosts",
+		r.Token.Name, r.From.Unmap(), r.URL)
 }

@@ -48,12 +48,14 @@ func TestATokenRegistersTheHostsThatItWasMadeFor(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"*.gpu.internal", "10.0.3.0/24", "fd00::7", "gpu-1.example"}, hosts)
 	for _, address := range []string{
-		"http://10.0.3.200:8188", "http://[::ffff:10.0.3.200]:8188", "http://a.b.gpu.internal", "http://GPU-1.example:1", "http://gpu-1.example.:1", "http://[fd00:0::7]",
+		"http://10.0.3.200:8188", "http://[::ffff:10.0.3.200]:8188", "http://a.b.gpu.internal", "http://GPU-1.example:1",
+		"http://gpu-1.example.:1", "http://[fd00:0::7]",
 	} {
 		require.NoError(t, register(hosts, "192.0.2.1", address), address)
 	}
 	for _, address := range []string{
-		"http://10.0.4.1:8188", "http://gpu.internal", "http://evilgpu.internal", "http://gpu-1.example.org", "http://192.0.2.1", "http://10.0.3.200.gpu.evil", "http://127.0.0.1",
+		"http://10.0.4.1:8188", "http://gpu.internal", "http://evilgpu.internal", "http://gpu-1.example.org", "http://192.0.2.1",
+		"http://10.0.3.200.gpu.evil", "http://127.0.0.1",
 	} {
 		require.Equal(t, fault.CodeAddressNotAllowed, fault.CodeOf(register(hosts, "192.0.2.1", address)), address)
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/millrace-dev/millrace/internal/domain/credit"
+	"github.com/millrace-dev/millrace/internal/config/amount"
 	"github.com/millrace-dev/millrace/internal/domain/label"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
@@ -145,7 +145,7 @@ type By struct {
 const (
 	maxURL    = 2000
 	maxReason = 1000
-	maxPrice  = 1000 * credit.Dollar
+	maxPrice  = 1000 * amount.Dollar
 )
 
 // ParseURL returns the address of a server in its normal form: without a slash at the end, the host in lower case.
@@ -153,9 +153,11 @@ func ParseURL(text string) (string, error) {
 	u, err := url.Parse(strings.TrimSpace(text))
 	switch {
 	case err != nil || len(text) > maxURL || u.Host == "" || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
-		return "", fault.New(fault.Invalid, fault.CodeInvalidServer, "%q is not the address of a server: give http://HOST:PORT or https://HOST[:PORT]", shorten(text))
+		return "", fault.New(fault.Invalid, fault.CodeInvalidServer,
+			"%q is not the address of a server: give http://HOST:PORT or https://HOST[:PORT]", shorten(text))
 	case u.User != nil:
-		return "", fault.New(fault.Invalid, fault.CodeInvalidServer, "the address of a server must have no user and no password: give a header instead")
+		return "", fault.New(fault.Invalid, fault.CodeInvalidServer,
+			"the address of a server must have no user and no password: give a header instead")
 	case u.RawQuery != "" || u.Fragment != "":
 		return "", fault.New(fault.Invalid, fault.CodeInvalidServer, "the address of a server must have no query and no fragment")
 	}
@@ -201,7 +203,8 @@ func (r *Registration) Check() (err error) {
 		return fault.New(fault.Invalid, fault.CodeInvalidServer, "the slots of a server must be 1 to 64, and its expiry a positive time")
 	}
 	if r.Price < 0 || r.Price > maxPrice {
-		return fault.New(fault.Invalid, fault.CodeInvalidServer, "the price of a second on a server must be from 0 to %s US dollars", credit.Dollars(maxPrice))
+		return fault.New(fault.Invalid, fault.CodeInvalidServer, "the price of a second on a server must be from 0 to %s US dollars",
+			amount.Dollars(maxPrice))
 	}
 	if r.Token != nil {
 		if err := r.checkToken(); err != nil {
@@ -229,7 +232,7 @@ func ParseFixed(text string) (Registration, error) {
 		case "label":
 			r.Labels = append(r.Labels, strings.TrimSpace(value))
 		case "price":
-			micros, err := credit.ParseDollars(strings.TrimSpace(value))
+			micros, err := amount.ParseDollars(strings.TrimSpace(value))
 			if err != nil {
 				return r, fault.Wrap(err, fault.Invalid, fault.CodeInvalidServer, "%q is not price=DOLLARS, such as price=0.0005", shorten(part))
 			}

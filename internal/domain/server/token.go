@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millrace-dev/millrace/internal/domain/credit"
+	"github.com/millrace-dev/millrace/internal/config/amount"
 	"github.com/millrace-dev/millrace/internal/domain/label"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
@@ -55,7 +55,8 @@ func NewTokenSecret() (secret, prefix string) {
 // CheckTokenName returns an error if a token cannot have this name. Names have the form of labels.
 func CheckTokenName(name string) error {
 	if _, err := label.Parse([]string{name}); err != nil {
-		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "the name of a token must have at most 63 characters: letters, digits and . _ : / -")
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest,
+			"the name of a token must have at most 63 characters: letters, digits and . _ : / -")
 	}
 	return nil
 }
@@ -63,14 +64,16 @@ func CheckTokenName(name string) error {
 // CheckTokenPrice returns an error if servers cannot have this price.
 func CheckTokenPrice(micros int64) error {
 	if micros < 0 || micros > maxPrice {
-		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "the price of a second on a server must be from 0 to %s US dollars", credit.Dollars(maxPrice))
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "the price of a second on a server must be from 0 to %s US dollars",
+			amount.Dollars(maxPrice))
 	}
 	return nil
 }
 
 // UnknownToken is the error for a token that does not exist or was revoked.
 func UnknownToken() error {
-	return fault.New(fault.NotFound, fault.CodeTokenNotFound, "this registration token does not exist; `millrace servers tokens list` lists them")
+	return fault.New(fault.NotFound, fault.CodeTokenNotFound,
+		"this registration token does not exist; `millrace servers tokens list` lists them")
 }
 
 // Registrations with a token expire: after defaultExpiry if they name no time, and after maxExpiry at the latest.
@@ -83,7 +86,8 @@ const (
 func (r *Registration) checkToken() error {
 	r.ExpiresIn = cmp.Or(r.ExpiresIn, defaultExpiry)
 	if r.ExpiresIn > maxExpiry {
-		return fault.New(fault.Invalid, fault.CodeInvalidServer, "a registration with a token must expire within %s: register again to renew it", maxExpiry)
+		return fault.New(fault.Invalid, fault.CodeInvalidServer, "a registration with a token must expire within %s: register again to renew it",
+			maxExpiry)
 	}
 	if err := r.checkAddress(); err != nil {
 		return err

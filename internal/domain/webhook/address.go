@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -31,6 +32,11 @@ func checkAddress(text string, allow []string) (host string, err error) {
 	if u.User != nil || u.Fragment != "" || strings.Contains(text, "#") {
 		return "", badAddress("must have no user, password or fragment: messages are signed instead")
 	}
+	if port := u.Port(); port != "" {
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return "", badAddress("must have a port from 1 to 65535")
+		}
+	}
 	if slices.Contains(allow, hostPort(u)) && (u.Scheme == "http" || u.Scheme == "https") {
 		return u.Host, nil
 	}
@@ -51,11 +57,16 @@ func hostPort(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), port)
 }
 
-// publicName refuses names and literal IP addresses that are not public.
+// publicName refuses names and literal IP addresses that are not public. A name that ends in a number is no name: it is
+// an address in an old form, such as 2130706433 or 127.1.
 func publicName(host string) bool {
 	if a, err := netip.ParseAddr(host); err == nil {
 		return outbound.Public(a)
 	}
 	name := strings.ToLower(strings.TrimSuffix(host, "."))
+	last := name[strings.LastIndexByte(name, '.')+1:]
+	if _, err := strconv.ParseUint(last, 0, 64); err == nil || strings.Trim(last, "0123456789") == "" {
+		return false
+	}
 	return name != "localhost" && !strings.HasSuffix(name, ".localhost")
 }

@@ -100,9 +100,12 @@ func (s *Service) Remove(ctx context.Context, account string, id ID, by By) erro
 // Rotate gives an endpoint a new key and returns it; the key is shown only once. During the overlap, messages are
 // also signed with the previous key, so that the receiver has time to switch. An overlap of 0 ends the previous key
 // at once.
-func (s *Service) Rotate(ctx context.Context, account string, id ID, overlap time.Duration, by By) (secret string, oldUntil time.Time, err error) {
+func (s *Service) Rotate(ctx context.Context, account string, id ID, overlap time.Duration,
+	by By,
+) (secret string, oldUntil time.Time, err error) {
 	if overlap < 0 || overlap > MaxOverlap {
-		return "", time.Time{}, fault.New(fault.Invalid, fault.CodeInvalidRequest, "the old secret may stay valid for 0 to %d seconds", int(MaxOverlap.Seconds()))
+		return "", time.Time{}, fault.New(fault.Invalid, fault.CodeInvalidRequest, "the old secret may stay valid for 0 to %d seconds",
+			int(MaxOverlap.Seconds()))
 	}
 	err = s.change(ctx, account, by, func(b Book) (Change, error) {
 		if _, err := b.Endpoint(id); err != nil {
@@ -121,7 +124,10 @@ func (s *Service) Rotate(ctx context.Context, account string, id ID, overlap tim
 		if err != nil {
 			return Change{}, err
 		}
-		return Change{Webhook: id, Effect: Put, Sealed: sealed, Events: single(TypeSecretRotated, SecretRotatedV1{Webhook: id, OldUntil: oldUntil})}, nil
+		return Change{
+			Webhook: id, Effect: Put, Sealed: sealed,
+			Events: single(TypeSecretRotated, SecretRotatedV1{Webhook: id, OldUntil: oldUntil}),
+		}, nil
 	})
 	return secret, oldUntil, err
 }

@@ -39,7 +39,8 @@ func NewDispatcher(deps DispatcherDeps, policy Policy) *Dispatcher {
 		},
 		Attempts: func(c *Claimed) int { return c.Attempts }, Attempt: d.attempt, Finish: d.finish,
 	}, d.Log, queue.Options{
-		Name: "webhooks", Parallel: attemptLimits.Total, Poll: pollEvery, Idle: idleEvery, Timeout: policy.Timeout, Pauses: policy.Retries, MaxRequestedPause: maxRetryAfter, Grace: d.Grace,
+		Name: "webhooks", Parallel: attemptLimits.Total, Poll: pollEvery, Idle: idleEvery, Timeout: policy.Timeout, Pauses: policy.Retries,
+		MaxRequestedPause: maxRetryAfter, Grace: d.Grace,
 	})
 	return d
 }
@@ -122,7 +123,8 @@ func (d *Dispatcher) finish(ctx context.Context, c *Claimed, o queue.Outcome) er
 		return err
 	}
 	d.Counts.add(outcome)
-	d.Log.Debug("webhook attempted", "webhook", c.Webhook, "delivery", c.ID, "state", outcome.State, "status", c.Status, "problem", c.Try.Error)
+	d.Log.Debug("webhook attempted", "webhook", c.Webhook, "delivery", c.ID, "state", outcome.State, "status", c.Status, "problem",
+		c.Try.Error)
 	switch {
 	case c.isGone():
 		d.disable(ctx, c, Gone)

@@ -95,7 +95,10 @@ func encode(m message) ([]byte, error) {
 
 func newJobData(id job.ID, rec eventlog.Recorded, data any, from Origin, base string) jobData {
 	public := job.Job{ID: id, Chosen: from.Job}.PublicID()
-	d := jobData{Object: "job", ID: public, CreatedAt: from.At, CompletedAt: rec.RecordedAt.UTC(), URLs: urlData{Self: base + "/api/v2/jobs/" + string(public)}}
+	d := jobData{
+		Object: "job", ID: public, CreatedAt: from.At, CompletedAt: rec.RecordedAt.UTC(),
+		URLs: urlData{Self: base + "/api/v2/jobs/" + string(public)},
+	}
 	switch e := data.(type) {
 	case job.SucceededV1:
 		d.Status = job.Succeeded

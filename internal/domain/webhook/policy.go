@@ -10,19 +10,6 @@ type Policy struct {
 	Retention    time.Duration   // of ended deliveries
 }
 
-// DefaultPolicy follows the advice of Standard Webhooks: retry soon at first, then for three days, so that an outage
-// over a weekend loses no message. An endpoint that fails for five days is disabled.
-func DefaultPolicy() Policy {
-	return Policy{
-		Timeout: 15 * time.Second,
-		Retries: []time.Duration{
-			5 * time.Second, time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
-		},
-		DisableAfter: 5 * 24 * time.Hour,
-		Retention:    30 * 24 * time.Hour,
-	}
-}
-
 // attemptLimits bounds concurrent attempts: at most four for an endpoint and eight for an account. The bound for a process is
 // high, because attempts mostly wait.
 var attemptLimits = AttemptLimits{Total: 256, Account: 8, Endpoint: 4}

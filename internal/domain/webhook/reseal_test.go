@@ -67,7 +67,8 @@ func TestEndpointsOutliveTheSecretKey(t *testing.T) {
 	former, present := newSealer(t), newSealer(t)
 	one := &oneEndpoint{}
 	url := "https://example.com/x"
-	_, _, err := webhook.NewService(webhook.Deps{Store: one, Reader: one, Sealer: former}).Register(t.Context(), "acme", webhook.Request{URL: &url}, webhook.By{Actor: "acme"})
+	_, _, err := webhook.NewService(webhook.Deps{Store: one, Reader: one, Sealer: former}).Register(t.Context(), "acme",
+		webhook.Request{URL: &url}, webhook.By{Actor: "acme"})
 	require.True(t, fault.Is(err, fault.NotFound), "the book is empty: %v", err)
 	both := webhook.NewService(webhook.Deps{Store: one, Reader: one, Sealer: either{present, former}})
 	for _, want := range []int{1, 0} {

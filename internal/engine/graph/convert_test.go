@@ -44,8 +44,10 @@ func TestConstantsAreConvertedAsPythonDoes(t *testing.T) {
 func TestLargeIntegersAreOutOfRange(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[string]string{
-		"9223372036854775808": "Value 9223372036854775808 bigger than max of 10", `" 1_0000000000000000000"`: "Value 10000000000000000000 bigger than max of 10",
-		"-9223372036854775809": "Value -9223372036854775809 smaller than min of 1", "1e25": "Value 10000000000000000905969664 bigger than max of 10",
+		"9223372036854775808":      "Value 9223372036854775808 bigger than max of 10",
+		`" 1_0000000000000000000"`: "Value 10000000000000000000 bigger than max of 10",
+		"-9223372036854775809":     "Value -9223372036854775809 smaller than min of 1",
+		"1e25":                     "Value 10000000000000000905969664 bigger than max of 10",
 	} {
 		e := refused(t, `{"1":{"class_type":"Set","inputs":{"int":`+value+`}}}`)
 		require.Equal(t, want, e.NodeErrors[0].Errors[0].Message)

@@ -39,7 +39,10 @@ func classes(t testing.TB) *node.Registry {
 			Name: "Text", Module: "nodes", Outputs: []node.Output{{Type: node.String}}, Run: nothing,
 			Inputs: []node.Input{{Name: "value", Type: node.String}},
 		},
-		&node.Class{Name: "Wild", Module: "nodes", Outputs: []node.Output{{Type: node.Any}, {Type: "COMFY_MATCHTYPE_V3"}, {Type: "STRING,INT"}}, Run: nothing},
+		&node.Class{
+			Name: "Wild", Module: "nodes", Outputs: []node.Output{{Type: node.Any}, {Type: "COMFY_MATCHTYPE_V3"}, {Type: "STRING,INT"}},
+			Run: nothing,
+		},
 		&node.Class{
 			Name: "Save", Module: "nodes", OutputNode: true, Run: nothing, Outputs: []node.Output{{Type: node.Image}},
 			Inputs: []node.Input{{Name: "images", Type: node.Image}, {Name: "prompt", Type: "PROMPT", Section: node.Hidden}},

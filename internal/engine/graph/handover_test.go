@@ -14,7 +14,8 @@ import (
 // sized parses a graph whose prompt has about the given number of bytes.
 func sized(t *testing.T, bytes int) *graph.Graph {
 	t.Helper()
-	g, err := graph.Parse(json.RawMessage(fmt.Sprintf(`{"1":{"class_type":"Text","inputs":{"text":%q}}}`, strings.Repeat("x", bytes))), graph.Limits{})
+	g, err := graph.Parse(json.RawMessage(fmt.Sprintf(`{"1":{"class_type":"Text","inputs":{"text":%q}}}`, strings.Repeat("x", bytes))),
+		graph.Limits{})
 	require.NoError(t, err)
 	return g
 }
@@ -66,7 +67,8 @@ func TestHandoverKeepsTheLatestWithinItsSpace(t *testing.T) {
 
 func TestHandoverKeepsNoGraphWhoseAssetsWereResolved(t *testing.T) {
 	t.Parallel()
-	g, err := graph.Parse(json.RawMessage(`{"1":{"class_type":"LoadImage","inputs":{"image":{"__type":"core/ASSET","info":{"id":"x"}}}}}`), graph.Limits{})
+	g, err := graph.Parse(json.RawMessage(`{"1":{"class_type":"LoadImage","inputs":{"image":{"__type":"core/ASSET","info":{"id":"x"}}}}}`),
+		graph.Limits{})
 	require.NoError(t, err)
 	require.NoError(t, g.ReplaceAsset(g.AssetRefs()[0], "name.png"))
 	h := graph.NewHandover[int]()

@@ -2,7 +2,9 @@ package graph
 
 import (
 	"container/heap"
+	"maps"
 	"slices"
+	"time"
 )
 
 // order sorts the nodes of the plan as ComfyUI runs them. Among the nodes that are ready, output nodes and calls of
@@ -141,4 +143,92 @@ func (q *readyQueue) Pop() any {
 	last := q.units[len(q.units)-1]
 	q.units = slices.Delete(q.units, len(q.units)-1, len(q.units))
 	return last
+}
+
+// sortedKeys returns the keys of m sorted, because results must not depend on the order of a map.
+func sortedKeys[V any](m map[string]V) []string {
+	return slices.Sorted(maps.Keys(m))
+}
+
+// Downstream returns a node and all nodes that read its outputs, directly or through others, in document order. It
+// returns nil for a node that the graph does not have.
+func (g *Graph) Downstream(id string) []string {
+	if _, ok := g.Node(id); !ok {
+		return nil
+	}
+	readers := map[string][]string{}
+	for _, n := range g.Nodes {
+		for _, in := range n.Inputs {
+			if ref, _, good := asReference(in.Value); good {
+				readers[ref.node] = append(readers[ref.node], n.ID)
+			}
+		}
+	}
+	reached := map[string]bool{id: true}
+	for pending := []string{id}; len(pending) > 0; {
+		next := pending[0]
+		pending = pending[1:]
+		for _, reader := range readers[next] {
+			if !reached[reader] {
+				reached[reader] = true
+				pending = append(pending, reader)
+			}
+		}
+	}
+	var found []string
+	for _, n := range g.Nodes {
+		if reached[n.ID] {
+			found = append(found, n.ID)
+		}
+	}
+	return found
+}
+
+// Shape is a plan without names and values: all that a workflow needs for scheduling. The JSON of 5,000 units is a
+// few hundred kilobytes long.
+type Shape struct {
+	Units []Unit `json:"u"`
+}
+
+// Unit is one node of a shape.
+type Unit struct {
+	Deps   []int     `json:"d,omitempty"` // the units that the node reads, each once, in order
+	Lazy   []LazyDep `json:"l,omitempty"` // the units of lazy inputs
+	Millis int64     `json:"m,omitempty"` // bound on the run time, rounded up
+	Output bool      `json:"o,omitempty"`
+	Given  bool      `json:"g,omitempty"` // a given value of an expansion: nothing runs
+
+	Segment bool `json:"s,omitempty"` // a server runs it, in a batch of its own
+	Waits   bool `json:"w,omitempty"` // it waits for a partner's model, in a batch of its own, and needs no processor
+}
+
+// LazyDep is the unit of a lazy input.
+type LazyDep struct {
+	Input string `json:"i"`
+	Unit  int    `json:"u"`
+}
+
+// Shape returns the plan's shape.
+func (p *Plan) Shape() Shape {
+	s := Shape{Units: make([]Unit, len(p.Nodes))}
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		u := Unit{
+			Millis: int64((n.Cost + time.Millisecond - 1) / time.Millisecond), Output: n.Output, Given: n.Given != "",
+			Segment: n.Segment != nil, Waits: n.Waits,
+		}
+		seen := map[int]bool{}
+		for _, name := range n.LinkNames() {
+			link := n.Links[name]
+			switch {
+			case n.IsLazy(name):
+				u.Lazy = append(u.Lazy, LazyDep{Input: name, Unit: link.Unit})
+			case !seen[link.Unit]:
+				seen[link.Unit] = true
+				u.Deps = append(u.Deps, link.Unit)
+			}
+		}
+		s.Units[i] = u
+	}
+	return s
 }

@@ -34,26 +34,38 @@ func TestParseRefuses(t *testing.T) {
 		code   fault.Code
 		says   string
 	}{
-		"nothing":                 {"", fault.CodeInvalidWorkflow, "not valid JSON: unexpected end"},
-		"a list":                  {"[]", fault.CodeInvalidWorkflow, "must be a JSON object"},
-		"null":                    {"null", fault.CodeInvalidWorkflow, "must be a JSON object"},
-		"half an object":          {`{"1":{"class_type":"A"`, fault.CodeInvalidWorkflow, "not valid JSON"},
-		"broken node":             {`{"1":{"inputs":{"a":}}}`, fault.CodeInvalidWorkflow, "not valid JSON"},
-		"trailing data":           {`{} {}`, fault.CodeInvalidWorkflow, "after top-level value"},
-		"trailing garbage":        {`{}x`, fault.CodeInvalidWorkflow, "after top-level value"},
-		"repeated node":           {`{"1":{},"1":{}}`, fault.CodeInvalidWorkflow, `"1" appears twice`},
-		"repeated node, escaped":  {`{"1":{},"\u0031":{}}`, fault.CodeInvalidWorkflow, `"1" appears twice`},
-		"repeated field":          {`{"1":{"class_type":"A","class_type":"B"}}`, fault.CodeInvalidWorkflow, "appears twice"},
-		"repeated input":          {`{"1":{"class_type":"A","inputs":{"a":1,"a":2}}}`, fault.CodeInvalidWorkflow, "appears twice"},
-		"repeated key in a value": {`{"1":{"class_type":"A","inputs":{"a":{"__value__":[{"b":{"x":1,"x":2}}]}}}}`, fault.CodeInvalidWorkflow, `"x" appears twice`},
-		"repeated among many":     {`{"1":{"inputs":{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"\u0061":1}}}`, fault.CodeInvalidWorkflow, `"a" appears twice`},
-		"not a number":            {`{"1":{"inputs":{"a":NaN}}}`, fault.CodeInvalidWorkflow, "not valid JSON"},
-		"no id":                   {`{"":{"class_type":"A"}}`, fault.CodeInvalidWorkflow, "id of a node must not be empty"},
-		"id with a NUL":           {`{"a\u0000":{"class_type":"A"}}`, fault.CodeInvalidWorkflow, "contains a NUL"},
-		"class with a NUL":        {`{"1":{"class_type":"A\u0000"}}`, fault.CodeInvalidWorkflow, "contains a NUL"},
-		"long id":                 {`{"` + strings.Repeat("i", 257) + `":{"class_type":"A"}}`, fault.CodeInvalidWorkflow, "longer than 256 bytes"},
-		"editor's save format":    {`{"last_node_id":3,"nodes":[{"id":1}],"links":[]}`, fault.CodeWorkflowFormatUI, "API format"},
-		"too deep":                {`{"1":{"inputs":{"a":` + strings.Repeat("[", 62) + strings.Repeat("]", 62) + `}}}`, fault.CodeInvalidWorkflow, "deeper than 64"},
+		"nothing":                {"", fault.CodeInvalidWorkflow, "not valid JSON: unexpected end"},
+		"a list":                 {"[]", fault.CodeInvalidWorkflow, "must be a JSON object"},
+		"null":                   {"null", fault.CodeInvalidWorkflow, "must be a JSON object"},
+		"half an object":         {`{"1":{"class_type":"A"`, fault.CodeInvalidWorkflow, "not valid JSON"},
+		"broken node":            {`{"1":{"inputs":{"a":}}}`, fault.CodeInvalidWorkflow, "not valid JSON"},
+		"trailing data":          {`{} {}`, fault.CodeInvalidWorkflow, "after top-level value"},
+		"trailing garbage":       {`{}x`, fault.CodeInvalidWorkflow, "after top-level value"},
+		"repeated node":          {`{"1":{},"1":{}}`, fault.CodeInvalidWorkflow, `"1" appears twice`},
+		"repeated node, escaped": {`{"1":{},"\u0031":{}}`, fault.CodeInvalidWorkflow, `"1" appears twice`},
+		"repeated field":         {`{"1":{"class_type":"A","class_type":"B"}}`, fault.CodeInvalidWorkflow, "appears twice"},
+		"repeated input":         {`{"1":{"class_type":"A","inputs":{"a":1,"a":2}}}`, fault.CodeInvalidWorkflow, "appears twice"},
+		"repeated key in a value": {
+			`{"1":{"class_type":"A","inputs":{"a":{"__value__":[{"b":{"x":1,"x":2}}]}}}}`, fault.CodeInvalidWorkflow,
+			`"x" appears twice`,
+		},
+		"repeated among many": {
+			`{"1":{"inputs":{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"\u0061":1}}}`, fault.CodeInvalidWorkflow,
+			`"a" appears twice`,
+		},
+		"not a number":     {`{"1":{"inputs":{"a":NaN}}}`, fault.CodeInvalidWorkflow, "not valid JSON"},
+		"no id":            {`{"":{"class_type":"A"}}`, fault.CodeInvalidWorkflow, "id of a node must not be empty"},
+		"id with a NUL":    {`{"a\u0000":{"class_type":"A"}}`, fault.CodeInvalidWorkflow, "contains a NUL"},
+		"class with a NUL": {`{"1":{"class_type":"A\u0000"}}`, fault.CodeInvalidWorkflow, "contains a NUL"},
+		"long id": {
+			`{"` + strings.Repeat("i", 257) + `":{"class_type":"A"}}`, fault.CodeInvalidWorkflow,
+			"longer than 256 bytes",
+		},
+		"editor's save format": {`{"last_node_id":3,"nodes":[{"id":1}],"links":[]}`, fault.CodeWorkflowFormatUI, "API format"},
+		"too deep": {
+			`{"1":{"inputs":{"a":` + strings.Repeat("[", 62) + strings.Repeat("]", 62) + `}}}`, fault.CodeInvalidWorkflow,
+			"deeper than 64",
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -175,7 +187,8 @@ func FuzzValidate(f *testing.F) {
 		`{"1":{"class_type":"Image","inputs":{}},"2":{"class_type":"Save","inputs":{"images":["1",0]}}}`,
 		`{"1":{"class_type":"Through","inputs":{"in":["1",0]}},"2":{"class_type":"Show","inputs":{"source":["1",0]}}}`,
 		`{"1":{"class_type":"Set","inputs":{"int":"5","float":1e400,"flag":[],"box":{"__value__":[1,{"a":2.0}]}}}}`,
-		`{"1":{"class_type":"Switch","inputs":{"on":true,"yes":["2",0]}},"2":{"class_type":"Text","inputs":{"value":null}},"3":{"class_type":"Show","inputs":{"source":["1",0]}}}`,
+		`{"1":{"class_type":"Switch","inputs":{"on":true,"yes":["2",0]}},"2":{"class_type":"Text","inputs":{"value":null}},` +
+			`"3":{"class_type":"Show","inputs":{"source":["1",0]}}}`,
 		`{"1":{"class_type":"Load","inputs":{"image":{"__type":"core/ASSET","info":{"id":"abc"}}}}}`,
 		`{"nodes":[],"links":[]}`, `{"1":{"class_type":"Set","inputs":{"int":1e99,"pick":"a"}}}`,
 	} {

@@ -130,22 +130,25 @@ func TestConstantsAreConverted(t *testing.T) {
 		inputs string
 		want   node.Args
 	}{
-		"floats are truncated":       {`{"int":3.7}`, node.Args{"int": int64(3)}},
-		"digits in text":             {`{"int":" 7_0 ","float":"1_0.5e0"}`, node.Args{"int": int64(70), "float": 10.5}},
-		"booleans are numbers":       {`{"int":true,"float":false}`, node.Args{"int": int64(1), "float": 0.0}},
-		"integers become floats":     {`{"float":1}`, node.Args{"float": 1.0}},
-		"numbers become text":        {`{"text":1.0}`, node.Args{"text": "1.0"}},
-		"big floats as Python's":     {`{"text":1e22}`, node.Args{"text": "1e+22"}},
-		"null becomes text":          {`{"text":null}`, node.Args{"text": "None"}},
-		"structures become text":     {`{"text":{"a":[1,"b",false]}}`, node.Args{"text": "{'a': [1, 'b', False]}"}},
-		"other numbers are true":     {`{"flag":0.5}`, node.Args{"flag": true}},
-		"even infinite ones":         {`{"flag":1e400}`, node.Args{"flag": true}},
-		"an empty list is false":     {`{"flag":{"__value__":[]}}`, node.Args{"flag": false}},
-		"a list is true":             {`{"flag":{"__value__":[0]}}`, node.Args{"flag": true}},
-		"any text is true":           {`{"flag":"false"}`, node.Args{"flag": true}},
-		"zero is false":              {`{"flag":0.0}`, node.Args{"flag": false}},
-		"empty is false":             {`{"flag":{}}`, node.Args{"flag": false}},
-		"lists come wrapped":         {`{"box":{"__value__":[1,2.5,{"a":1}]}}`, node.Args{"box": []any{int64(1), 2.5, map[string]any{"a": int64(1)}}}},
+		"floats are truncated":   {`{"int":3.7}`, node.Args{"int": int64(3)}},
+		"digits in text":         {`{"int":" 7_0 ","float":"1_0.5e0"}`, node.Args{"int": int64(70), "float": 10.5}},
+		"booleans are numbers":   {`{"int":true,"float":false}`, node.Args{"int": int64(1), "float": 0.0}},
+		"integers become floats": {`{"float":1}`, node.Args{"float": 1.0}},
+		"numbers become text":    {`{"text":1.0}`, node.Args{"text": "1.0"}},
+		"big floats as Python's": {`{"text":1e22}`, node.Args{"text": "1e+22"}},
+		"null becomes text":      {`{"text":null}`, node.Args{"text": "None"}},
+		"structures become text": {`{"text":{"a":[1,"b",false]}}`, node.Args{"text": "{'a': [1, 'b', False]}"}},
+		"other numbers are true": {`{"flag":0.5}`, node.Args{"flag": true}},
+		"even infinite ones":     {`{"flag":1e400}`, node.Args{"flag": true}},
+		"an empty list is false": {`{"flag":{"__value__":[]}}`, node.Args{"flag": false}},
+		"a list is true":         {`{"flag":{"__value__":[0]}}`, node.Args{"flag": true}},
+		"any text is true":       {`{"flag":"false"}`, node.Args{"flag": true}},
+		"zero is false":          {`{"flag":0.0}`, node.Args{"flag": false}},
+		"empty is false":         {`{"flag":{}}`, node.Args{"flag": false}},
+		"lists come wrapped": {
+			`{"box":{"__value__":[1,2.5,{"a":1}]}}`,
+			node.Args{"box": []any{int64(1), 2.5, map[string]any{"a": int64(1)}}},
+		},
 		"structures pass":            {`{"box":{"x":1,"y":2.0}}`, node.Args{"box": map[string]any{"x": int64(1), "y": 2.0}}},
 		"unknown inputs are dropped": {`{"nope":1}`, node.Args{}},
 	}
@@ -231,7 +234,8 @@ func TestEstimatesNeverOverflow(t *testing.T) {
 		Cost:   func(_ node.Args, pixels int64) time.Duration { return time.Duration(pixels) * 1000 },
 	})
 	require.NoError(t, err)
-	g := parse(t, `{"1":{"class_type":"Repeat","inputs":{}},"2":{"class_type":"Repeat","inputs":{"in":["1",0]}},"3":{"class_type":"Repeat","inputs":{"in":["2",0]}}}`)
+	g := parse(t, `{"1":{"class_type":"Repeat","inputs":{}},"2":{"class_type":"Repeat","inputs":{"in":["1",0]}},"3":{"class_type":"Repeat",`+
+		`"inputs":{"in":["2",0]}}}`)
 	plan, err := graph.BuildPlan(g, r, []string{"3"}, nil)
 	require.NoError(t, err)
 	for _, n := range plan.Nodes {

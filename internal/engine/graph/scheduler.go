@@ -377,10 +377,10 @@ func (s *Scheduler) Finished() bool {
 
 // State is the state of a scheduler, for example between two executions of a long run.
 type State struct {
-	Done       []byte         `json:"done"`            // bit set of the units that are done
-	Kept       []byte         `json:"kept"`            // bit set of the units with stored values
-	Asked      [][2]int       `json:"asked,omitempty"` // unit and index of each lazy input that a class has asked for
-	Expansions []ExpandedUnit `json:"grown,omitempty"` // in order
+	Done       []byte         `json:"done"`                 // bit set of the units that are done
+	Kept       []byte         `json:"kept"`                 // bit set of the units with stored values
+	Asked      [][2]int       `json:"asked,omitempty"`      // unit and index of each lazy input that a class has asked for
+	Expansions []ExpandedUnit `json:"expansions,omitempty"` // in order
 }
 
 // State exports the state for RestoreScheduler. Running batches count as abandoned.

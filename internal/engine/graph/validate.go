@@ -236,7 +236,10 @@ func raisedError(f, below *frame) InputError {
 	link := below.links[below.next-1]
 	extra["input_name"], extra["linked_node"] = link.input.Name, link.value
 	extra["input_config"], extra["exception_message"] = below.config(link.input), text
-	return InputError{Type: "exception_during_inner_validation", Message: "Exception when validating inner node", Details: text, ExtraInfo: extra}
+	return InputError{
+		Type: "exception_during_inner_validation", Message: "Exception when validating inner node", Details: text,
+		ExtraInfo: extra,
+	}
 }
 
 // custom runs the class's own check of the constants.

@@ -25,12 +25,14 @@ func TestPromptErrors(t *testing.T) {
 	}{
 		"node without a class": {
 			prompt: `{"7":{"inputs":{}}}`,
-			want: `{"Type":"missing_node_type","Message":"Node 'ID #7' has no class_type. The workflow may be corrupted or a custom node is missing.",
+			want: `{"Type":"missing_node_type","Message":"Node 'ID #7' has no class_type. The workflow may be corrupted or a custom ` +
+				`node is missing.",
 				"Details":"Node ID '#7'","ExtraInfo":{"node_id":"7","class_type":null,"node_title":null},"NodeErrors":{}}`,
 		},
 		"node that is no object": {
 			prompt: `{"7":5}`,
-			want: `{"Type":"missing_node_type","Message":"Node 'ID #7' has no class_type. The workflow may be corrupted or a custom node is missing.",
+			want: `{"Type":"missing_node_type","Message":"Node 'ID #7' has no class_type. The workflow may be corrupted or a custom ` +
+				`node is missing.",
 				"Details":"Node ID '#7'","ExtraInfo":{"node_id":"7","class_type":null,"node_title":null},"NodeErrors":{}}`,
 		},
 		"unknown class, named by its title": {
@@ -58,14 +60,17 @@ func TestPromptErrors(t *testing.T) {
 		"no valid output": {
 			prompt: `{"2":{"class_type":"Save","inputs":{}}}`,
 			want: `{"Type":"prompt_outputs_failed_validation","Message":"Prompt outputs failed validation",
-				"Details":"Required input is missing: images","ExtraInfo":{},"NodeErrors":{"2":{"errors":[{"type":"required_input_missing",
-				"message":"Required input is missing","details":"images","extra_info":{"input_name":"images"}}],"dependent_outputs":["2"],"class_type":"Save"}}}`,
+				"Details":"Required input is missing: images","ExtraInfo":{},"NodeErrors":{"2":{"errors":[{"type":"required_input_missing",` +
+				`
+				"message":"Required input is missing","details":"images","extra_info":{"input_name":"images"}}],"dependent_outputs":["2"],` +
+				`"class_type":"Save"}}}`,
 		},
 		"error above the output: no details": {
 			prompt: `{"1":{"class_type":"Text","inputs":{}},"2":{"class_type":"Show","inputs":{"source":["1",0]}}}`,
 			want: `{"Type":"prompt_outputs_failed_validation","Message":"Prompt outputs failed validation",
 				"Details":"","ExtraInfo":{},"NodeErrors":{"1":{"errors":[{"type":"required_input_missing",
-				"message":"Required input is missing","details":"value","extra_info":{"input_name":"value"}}],"dependent_outputs":["2"],"class_type":"Text"}}}`,
+				"message":"Required input is missing","details":"value","extra_info":{"input_name":"value"}}],"dependent_outputs":["2"],` +
+				`"class_type":"Text"}}}`,
 		},
 	}
 	for name, tt := range tests {
@@ -85,7 +90,8 @@ func TestNodeErrors(t *testing.T) {
 		picks  = `[["a","b'c"],{}]`
 	)
 	tests := map[string]struct{ inputs, want string }{
-		"list of one is a bad link": {`{"int":[1]}`, `{"type":"bad_linked_input","message":"Bad linked input, must be a length-2 list of [node_id, slot_index]",
+		"list of one is a bad link": {`{"int":[1]}`, `{"type":"bad_linked_input","message":"Bad linked input, must be a length-2 ` +
+			`list of [node_id, slot_index]",
 			"details":"int","extra_info":{"input_name":"int","input_config":` + ints + `,"received_value":[1]}}`},
 		"slot of another type": {`{"int":["9","0"]}`, `{"type":"exception_during_validation","message":"Exception when validating node",
 			"details":"tuple indices must be integers or slices, not str","extra_info":{"exception_type":"TypeError","traceback":[]}}`},
@@ -96,37 +102,55 @@ func TestNodeErrors(t *testing.T) {
 		"node that is a number": {`{"int":[9,0]}`, `{"type":"exception_during_validation","message":"Exception when validating node",
 			"details":"9","extra_info":{"exception_type":"KeyError","traceback":[]}}`},
 		"types do not match": {`{"int":["9",1]}`, `{"type":"return_type_mismatch","message":"Return type mismatch between linked nodes",
-			"details":"int, received_type(MASK) mismatch input_type(INT)","extra_info":{"input_name":"int","input_config":` + ints + `,"received_type":"MASK","linked_node":["9",1]}}`},
+			"details":"int, received_type(MASK) mismatch input_type(INT)","extra_info":{"input_name":"int","input_config":` + ints +
+			`,"received_type":"MASK","linked_node":["9",1]}}`},
 		"text that is no integer": {`{"int":"3.7"}`, `{"type":"invalid_input_type","message":"Failed to convert an input value to a INT value",
-			"details":"int, 3.7, invalid literal for int() with base 10: '3.7'","extra_info":{"input_name":"int","input_config":` + ints + `,"received_value":"3.7",
+			"details":"int, 3.7, invalid literal for int() with base 10: '3.7'","extra_info":{"input_name":"int","input_config":` + ints +
+			`,"received_value":"3.7",
 			"exception_message":"invalid literal for int() with base 10: '3.7'"}}`},
-		"null is no integer": {`{"int":null}`, `{"type":"invalid_input_type","message":"Failed to convert an input value to a INT value",
-			"details":"int, None, int() argument must be a string, a bytes-like object or a real number, not 'NoneType'","extra_info":{"input_name":"int","input_config":` + ints + `,"received_value":null,
+		"null is no integer": {`{"int":null}`, `{"type":"invalid_input_type","message":"Failed to convert an input value to ` +
+			`a INT value",
+			"details":"int, None, int() argument must be a string, a bytes-like object or a real number, not 'NoneType'",` +
+			`"extra_info":{"input_name":"int",` +
+			`"input_config":` + ints + `,"received_value":null,
 			"exception_message":"int() argument must be a string, a bytes-like object or a real number, not 'NoneType'"}}`},
-		"an object is no float": {`{"float":{"a":[true,1.0]}}`, `{"type":"invalid_input_type","message":"Failed to convert an input value to a FLOAT value",
-			"details":"float, {'a': [True, 1.0]}, float() argument must be a string or a real number, not 'dict'","extra_info":{"input_name":"float","input_config":` + floats + `,"received_value":{"a":[true,1.0]},
-			"exception_message":"float() argument must be a string or a real number, not 'dict'"}}`},
+		"an object is no float": {
+			`{"float":{"a":[true,1.0]}}`,
+			`{"type":"invalid_input_type","message":"Failed to convert an input value to a FLOAT value",
+			"details":"float, {'a': [True, 1.0]}, float() argument must be a string or a real number, not 'dict'",` +
+				`"extra_info":{"input_name":"float",` +
+				`"input_config":` + floats + `,"received_value":{"a":[true,1.0]},
+			"exception_message":"float() argument must be a string or a real number, not 'dict'"}}`,
+		},
 		"text that is no float": {`{"float":"it's"}`, `{"type":"invalid_input_type","message":"Failed to convert an input value to a FLOAT value",
-			"details":"float, it's, could not convert string to float: \"it's\"","extra_info":{"input_name":"float","input_config":` + floats + `,"received_value":"it's",
+			"details":"float, it's, could not convert string to float: \"it's\"","extra_info":{"input_name":"float","input_config":` + floats +
+			`,"received_value":"it's",
 			"exception_message":"could not convert string to float: \"it's\""}}`},
 		"infinity": {`{"float":"inf"}`, `{"type":"invalid_input_type","message":"Failed to convert an input value to a FLOAT value",
-			"details":"float, inf, the number is not finite","extra_info":{"input_name":"float","input_config":` + floats + `,"received_value":"inf","exception_message":"the number is not finite"}}`},
+			"details":"float, inf, the number is not finite","extra_info":{"input_name":"float","input_config":` + floats +
+			`,"received_value":"inf","exception_message":"the number is not finite"}}`},
 		"too small": {`{"int":0}`, `{"type":"value_smaller_than_min","message":"Value 0 smaller than min of 1","details":"int",
 			"extra_info":{"input_name":"int","input_config":` + ints + `,"received_value":0}}`},
-		"too big after conversion": {`{"float":"1.75"}`, `{"type":"value_bigger_than_max","message":"Value 1.75 bigger than max of 1.5","details":"float",
+		"too big after conversion": {`{"float":"1.75"}`, `{"type":"value_bigger_than_max","message":"Value 1.75 bigger than ` +
+			`max of 1.5","details":"float",
 			"extra_info":{"input_name":"float","input_config":` + floats + `,"received_value":1.75}}`},
-		"floats look like floats": {`{"float":-2}`, `{"type":"value_smaller_than_min","message":"Value -2.0 smaller than min of -1.0","details":"float",
+		"floats look like floats": {`{"float":-2}`, `{"type":"value_smaller_than_min","message":"Value -2.0 smaller than min ` +
+			`of -1.0","details":"float",
 			"extra_info":{"input_name":"float","input_config":` + floats + `,"received_value":-2}}`},
 		"not an option": {`{"pick":"c"}`, `{"type":"value_not_in_list","message":"Value not in list","details":"pick: 'c' not in ['a', \"b'c\"]",
 			"extra_info":{"input_name":"pick","input_config":` + picks + `,"received_value":"c"}}`},
-		"a number is not an option": {`{"pick":1}`, `{"type":"value_not_in_list","message":"Value not in list","details":"pick: 1 not in ['a', \"b'c\"]",
+		"a number is not an option": {`{"pick":1}`, `{"type":"value_not_in_list","message":"Value not in list","details":"pick: ` +
+			`1 not in ['a', \"b'c\"]",
 			"extra_info":{"input_name":"pick","input_config":` + picks + `,"received_value":1}}`},
-		"long lists are not repeated": {`{"many":"y"}`, `{"type":"value_not_in_list","message":"Value not in list","details":"many: 'y' not in (list of length 21)",
+		"long lists are not repeated": {`{"many":"y"}`, `{"type":"value_not_in_list","message":"Value not in list","details":"many: ` +
+			`'y' not in (list of length 21)",
 			"extra_info":{"input_name":"many","input_config":null,"received_value":"y"}}`},
-		"link to nowhere": {`{"int":["no'pe",0]}`, `{"type":"exception_during_validation","message":"Exception when validating node","details":"\"no'pe\"",
+		"link to nowhere": {`{"int":["no'pe",0]}`, `{"type":"exception_during_validation","message":"Exception when validating ` +
+			`node","details":"\"no'pe\"",
 			"extra_info":{"exception_type":"KeyError","traceback":[]}}`},
-		"slot out of range": {`{"int":["9",2]}`, `{"type":"exception_during_validation","message":"Exception when validating node","details":"tuple index out of range",
-			"extra_info":{"exception_type":"IndexError","traceback":[]}}`},
+		"slot out of range": {`{"int":["9",2]}`, `{"type":"exception_during_validation","message":"Exception when validating ` +
+			`node",
+			"details":"tuple index out of range","extra_info":{"exception_type":"IndexError","traceback":[]}}`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -153,7 +177,8 @@ func TestMissingInputsKeyIsAnException(t *testing.T) {
 	t.Parallel()
 	e := refused(t, `{"1":{"class_type":"Save"}}`)
 	require.JSONEq(t, `{"1":{"errors":[{"type":"exception_during_validation","message":"Exception when validating node",
-		"details":"'inputs'","extra_info":{"exception_type":"KeyError","traceback":[]}}],"dependent_outputs":["1"],"class_type":"Save"}}`, toJSON(t, e.NodeErrors))
+		"details":"'inputs'","extra_info":{"exception_type":"KeyError","traceback":[]}}],"dependent_outputs":["1"],"class_type":"Save"}}`,
+		toJSON(t, e.NodeErrors))
 }
 
 func TestInnerExceptionNamesTheLink(t *testing.T) {
@@ -202,7 +227,8 @@ func TestCustomValidation(t *testing.T) {
 	t.Parallel()
 	e := refused(t, `{"1":{"class_type":"Load","inputs":{"image":"gone.png"}},"2":{"class_type":"Save","inputs":{"images":["1",0]}}}`)
 	require.JSONEq(t, `{"1":{"errors":[{"type":"custom_validation_failed","message":"Custom validation failed for node",
-		"details":"image - Invalid image file: gone.png","extra_info":{"input_name":"image"}}],"dependent_outputs":["2"],"class_type":"Load"}}`, toJSON(t, e.NodeErrors))
+		"details":"image - Invalid image file: gone.png","extra_info":{"input_name":"image"}}],"dependent_outputs":["2"],"class_type":"Load"}}`,
+		toJSON(t, e.NodeErrors))
 	_, err := validate(t, `{"1":{"class_type":"Load","inputs":{"image":"a.png"}},"2":{"class_type":"Save","inputs":{"images":["1",0]}}}`)
 	require.NoError(t, err)
 }
@@ -252,8 +278,10 @@ func TestEachFileIsLookedUpOnce(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`{"0":{"class_type":"Offer","inputs":{"file":"a.png"}}`)
 	for i := range 20 {
-		fmt.Fprintf(&b, `,"a%d":{"class_type":"Load","inputs":{"image":"a.png"}},"b%d":{"class_type":"Save","inputs":{"images":["a%d",0]}}`, i, i, i)
-		fmt.Fprintf(&b, `,"c%d":{"class_type":"Load","inputs":{"image":"gone"}},"d%d":{"class_type":"Save","inputs":{"images":["c%d",0]}}`, i, i, i)
+		fmt.Fprintf(&b, `,"a%d":{"class_type":"Load","inputs":{"image":"a.png"}},"b%d":{"class_type":"Save","inputs":{"images":["a%d",0]}}`, i, i,
+			i)
+		fmt.Fprintf(&b, `,"c%d":{"class_type":"Load","inputs":{"image":"gone"}},"d%d":{"class_type":"Save","inputs":{"images":["c%d",0]}}`, i, i,
+			i)
 		fmt.Fprintf(&b, `,"e%d":{"class_type":"Offer","inputs":{"file":"a.png"}}`, i)
 	}
 	looks := 0
@@ -289,7 +317,8 @@ func TestBadOutputsAreDroppedWhenOneIsGood(t *testing.T) {
 
 func TestTargetsRestrictTheOutputs(t *testing.T) {
 	t.Parallel()
-	prompt := `{"1":{"class_type":"Image","inputs":{}},"2":{"class_type":"Save","inputs":{"images":["1",0]}},"3":{"class_type":"Save","inputs":{}}}`
+	prompt := `{"1":{"class_type":"Image","inputs":{}},"2":{"class_type":"Save","inputs":{"images":["1",0]}},"3":{"class_type":"Save",` +
+		`"inputs":{}}}`
 	accepted, err := validate(t, prompt, "2", "77")
 	require.NoError(t, err)
 	require.Equal(t, []string{"2"}, accepted.Outputs)
@@ -368,7 +397,8 @@ func TestHostileCyclesAreRefusedQuickly(t *testing.T) {
 		if i < n/2 {
 			back = n - 1
 		}
-		fmt.Fprintf(&b, `,"%d":{"class_type":"Both","inputs":{"b":["%d",0],"a":["%d",0]}},"o%d":{"class_type":"Show","inputs":{"source":["%d",0]}}`,
+		fmt.Fprintf(&b, `,"%d":{"class_type":"Both","inputs":{"b":["%d",0],"a":["%d",0]}},"o%d":{"class_type":"Show","inputs":{"source":["%d",`+
+			`0]}}`,
 			i, back, (i+1)%n, i, i)
 	}
 	b.WriteString("}")

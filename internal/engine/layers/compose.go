@@ -66,7 +66,9 @@ func (p Placement) Reach() (right, bottom float64) {
 // Image composes the picture. The result is RGB if it is opaque everywhere, otherwise RGBA.
 func (c Composition) Image(ctx context.Context, e raster.Engine) (*raster.Image, error) {
 	if !(c.Width <= MaxSide && c.Height <= MaxSide) {
-		return nil, fault.New(fault.Invalid, fault.CodePixelLimit, "a canvas of %g × %g pixels exceeds the largest of %d × %d", c.Width, c.Height, MaxSide, MaxSide)
+		return nil, fault.New(fault.Invalid, fault.CodePixelLimit, "a canvas of %g × %g pixels exceeds the largest of %d × %d",
+			c.Width, c.Height,
+			MaxSide, MaxSide)
 	}
 	out := canvas{w: int(c.Width), h: int(c.Height)}
 	if err := e.Fit(1, out.h, out.w); err != nil {

@@ -49,7 +49,8 @@ func Peak(rate int, frequency, decibels, q float64) (Biquad, error) {
 // band returns the terms that all formulas share.
 func band(rate int, frequency, decibels, q float64) (cos, alpha, a float64, err error) {
 	if !(frequency > 0) || !(q > 0) || 2*frequency >= float64(rate) {
-		return 0, 0, 0, fault.New(fault.Invalid, fault.CodeFrequency, "a sound of %d samples per second has no band around %g Hz with q %g", rate, frequency, q)
+		return 0, 0, 0, fault.New(fault.Invalid, fault.CodeFrequency, "a sound of %d samples per second has no band around %g Hz with q %g", rate,
+			frequency, q)
 	}
 	sin, cos := math.Sincos(2 * math.Pi * frequency / float64(rate))
 	return cos, sin / (2 * q), math.Pow(10, decibels/40), nil

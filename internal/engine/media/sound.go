@@ -68,7 +68,8 @@ func (s *Sound) Bytes() int64 { return int64(len(s.channels)) * int64(s.Samples(
 func (s *Sound) Cut(from, to int) (*Sound, error) {
 	from, to = min(max(from, 0), s.Samples()), min(max(to, 0), s.Samples())
 	if from >= to {
-		return nil, fault.New(fault.Invalid, fault.CodeSoundEmpty, "the part of the sound is empty: its start must be before its end, and before the end of the sound at %.3f s", s.Seconds())
+		return nil, fault.New(fault.Invalid, fault.CodeSoundEmpty,
+			"the part of the sound is empty: its start must be before its end, and before the end of the sound at %.3f s", s.Seconds())
 	}
 	return s.each(func(c []float32) []float32 { return c[from:to:to] }), nil
 }
@@ -112,7 +113,8 @@ func (s *Sound) spread(channels int) (*Sound, error) {
 	case 1:
 		return &Sound{rate: s.rate, channels: slices.Repeat(s.channels, channels)}, nil
 	}
-	return nil, fault.New(fault.Invalid, fault.CodeSoundChannels, "sounds with %d and %d channels cannot be combined", len(s.channels), channels)
+	return nil, fault.New(fault.Invalid, fault.CodeSoundChannels, "sounds with %d and %d channels cannot be combined", len(s.channels),
+		channels)
 }
 
 // fits refuses a sound of more than most bytes. Without this bound, two short files at rates far apart, or a sound that is

@@ -40,7 +40,8 @@ func ReadSound(r io.Reader) (*Sound, error) {
 	}
 	rate, channels, samples := binary.LittleEndian.Uint32(head[:]), binary.LittleEndian.Uint32(head[4:]), binary.LittleEndian.Uint32(head[8:])
 	if rate < 1 || rate > MaxRate || channels < 1 || channels > MaxChannels {
-		return nil, fault.New(fault.Invalid, fault.CodeValueDamaged, "a stored sound has an impossible format: %d channels at %d Hz", channels, rate)
+		return nil, fault.New(fault.Invalid, fault.CodeValueDamaged, "a stored sound has an impossible format: %d channels at %d Hz", channels,
+			rate)
 	}
 	all := make([][]float32, channels)
 	for i := range all {

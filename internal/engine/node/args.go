@@ -35,7 +35,8 @@ func (r *Reader) Image(name string) *raster.Image { return argument[*raster.Imag
 func (r *Reader) Mask(name string) *raster.Mask {
 	m := r.AnyMask(name)
 	if m != nil && m.Empty() && r.err == nil {
-		r.err = fault.New(fault.Invalid, fault.CodeEmptyImage, "the mask %s of %d × %d × %d pixels is empty", name, m.Frames(), m.Width(), m.Height())
+		r.err = fault.New(fault.Invalid, fault.CodeEmptyImage, "the mask %s of %d × %d × %d pixels is empty", name, m.Frames(), m.Width(),
+			m.Height())
 	}
 	return m
 }

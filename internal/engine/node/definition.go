@@ -218,7 +218,8 @@ func (c *Class) define(offers *offered) (Definition, error) {
 		Output: []Type{}, OutputIsList: []bool{}, OutputName: []string{},
 		Name: c.Name, Description: c.Description, PythonModule: c.Module,
 		Category: c.Category, OutputNode: c.OutputNode, Intermediate: c.Intermediate,
-		SearchAliases: append([]string{}, c.SearchAliases...), Deprecated: c.Deprecated, Experimental: c.Experimental, APINode: c.Partner, Essentials: c.Essentials, schemaV3: c.SchemaV3(),
+		SearchAliases: append([]string{}, c.SearchAliases...), Deprecated: c.Deprecated, Experimental: c.Experimental, APINode: c.Partner,
+		Essentials: c.Essentials, schemaV3: c.SchemaV3(),
 	}
 	switch {
 	case c.DisplayName != "":

@@ -40,7 +40,10 @@ func definitions(t *testing.T, files node.Files, names ...string) string {
 			},
 			Outputs: []node.Output{{Type: node.Int, Tooltip: "How many."}, {Type: "COMFY_MATCHTYPE_V3", Name: "same", MatchTemplate: "t"}},
 		},
-		&node.Class{Name: "Plain", Module: "comfy_extras.nodes_new", SearchAliases: []string{"simple"}, Run: run, Outputs: []node.Output{{Type: node.Int}}},
+		&node.Class{
+			Name: "Plain", Module: "comfy_extras.nodes_new", SearchAliases: []string{"simple"}, Run: run,
+			Outputs: []node.Output{{Type: node.Int}},
+		},
 	)
 	require.NoError(t, err)
 	defs, err := r.Definitions(t.Context(), files, names...)
@@ -86,7 +89,8 @@ func TestDefinitionsAreInTheFormOfTheirSchema(t *testing.T) {
 		`"input_order":{"required":["zoom","count","pick","file"],"optional":["text","late"],"hidden":["prompt"]},` +
 		`"is_input_list":false,"output":["IMAGE","MASK"],"output_is_list":[false,true],"output_name":["picture","MASK"],` +
 		`"output_tooltips":["The result.",""],"name":"Older","display_name":"An older one","description":"Does things.",` +
-		`"python_module":"nodes","category":"a/b","output_node":true,"has_intermediate_output":false,"search_aliases":["thing"],"deprecated":true}`
+		`"python_module":"nodes","category":"a/b","output_node":true,"has_intermediate_output":false,"search_aliases":["thing"],` +
+		`"deprecated":true}`
 	const newer = `"Newer":{"input":{"required":{` +
 		`"pick":["COMBO",{"multiselect":false,"options":["a"],"tooltip":"Which."}],` +
 		`"any":["COMFY_MATCHTYPE_V3",{"template":{"allowed_types":"*","template_id":"t"}}]},"hidden":{"id":["UNIQUE_ID"]}},` +

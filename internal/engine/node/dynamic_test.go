@@ -68,7 +68,8 @@ func TestChosenInputsFollowTheChoice(t *testing.T) {
 	require.Equal(t, []string{"last"}, names(nil), "no choice is made")
 	require.Equal(t, []string{"last"}, names(map[string]any{"format": []any{"1", 0}}), "a link is no choice")
 	require.Equal(t, []string{"format", "last"}, names(map[string]any{"format": "none", "format.kind": "png"}))
-	require.Equal(t, []string{"format", "format.kind", "format.kind.depth", "last"}, names(map[string]any{"format": "file", "format.kind": "png"}))
+	require.Equal(t, []string{"format", "format.kind", "format.kind.depth", "last"},
+		names(map[string]any{"format": "file", "format.kind": "png"}))
 	raw, err := json.Marshal(bits)
 	require.NoError(t, err)
 	require.JSONEq(t, `[{"key":"png","inputs":{"required":{"depth":["INT",{}]}}},{"key":"none","inputs":{"required":{}}}]`, string(raw))

@@ -47,7 +47,7 @@ func NewRegistry(classes ...*Class) (*Registry, error) {
 func newClassSet(classes []*Class, generation uint64) (*classSet, error) {
 	s := &classSet{classes: classes, byName: make(map[string]*Class, len(classes)), generation: generation}
 	for _, c := range classes {
-		if err := c.validate(); err != nil {
+		if err := c.Validate(); err != nil {
 			return nil, err
 		}
 		if s.byName[c.Name] != nil {
@@ -120,7 +120,8 @@ func (c *Class) Input(name string) (Input, bool) {
 	return c.Inputs[i], true
 }
 
-func (c *Class) validate() error {
+// Validate reports why a registry refuses the class by itself, or nil.
+func (c *Class) Validate() error {
 	if c.Name == "" || c.Run == nil {
 		return fmt.Errorf("node class %q needs a name and a Run function", c.Name)
 	}

@@ -86,7 +86,10 @@ func (in Input) options() map[string]any {
 			opts[key] = true
 		}
 	}
-	for key, text := range map[string]string{"display": in.Display, "display_name": in.DisplayName, "placeholder": in.Placeholder, "tooltip": in.Tooltip} {
+	for key, text := range map[string]string{
+		"display": in.Display, "display_name": in.DisplayName, "placeholder": in.Placeholder,
+		"tooltip": in.Tooltip,
+	} {
 		if text != "" {
 			opts[key] = text
 		}

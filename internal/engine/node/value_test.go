@@ -49,7 +49,8 @@ func stack(t testing.TB) *layers.Stack {
 func TestValuesComeBackEqual(t *testing.T) {
 	t.Parallel()
 	values := []node.Value{
-		nil, true, false, int64(0), int64(math.MinInt64), int64(math.MaxInt64), 0.0, 1.0, math.Copysign(0, -1), math.Inf(1), math.SmallestNonzeroFloat64,
+		nil, true, false, int64(0), int64(math.MinInt64), int64(math.MaxInt64), 0.0, 1.0, math.Copysign(0, -1), math.Inf(1),
+		math.SmallestNonzeroFloat64,
 		"", "ä\x00\xff",
 		map[string]any{},
 		map[string]any{"a": int64(1), "b": 1.0, "c": []any{nil, true, "x", int64(1) << 60, 1e300}},
@@ -110,7 +111,10 @@ func TestDecodingIsBounded(t *testing.T) {
 	damaged := bytes.Replace(encode(t, stack(t)), []byte("s\x01a"), []byte("b\x01a"), 1)
 	_, err = node.DecodeValue(bytes.NewReader(damaged), 1<<20)
 	require.Equal(t, fault.CodeValueDamaged, fault.CodeOf(err), "a name that is none")
-	for _, raw := range []string{"", "x", "y", "y\x01", "y\x00s\x00", "i123", "l\x02t", "j\x01{", "r", "rMRv1", "s\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"} {
+	for _, raw := range []string{
+		"", "x", "y", "y\x01", "y\x00s\x00", "i123", "l\x02t", "j\x01{", "r", "rMRv1",
+		"s\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",
+	} {
 		_, err := node.DecodeValue(bytes.NewReader([]byte(raw)), 1<<20)
 		require.Equal(t, fault.Invalid, fault.KindOf(err), "%q: %v", raw, err)
 	}
@@ -131,7 +135,8 @@ func TestDescribe(t *testing.T) {
 	t.Parallel()
 	for want, v := range map[string]node.Value{
 		"None": nil, "true": true, "12": int64(12), "0.5": 0.5, "text": "text", `{"a":[1]}`: map[string]any{"a": []any{int64(1)}},
-		"IMAGE 2×3×4×3": picture(t), "LAYERS 2 of 48 pixels in all": stack(t), "[1, x]": node.List{int64(1), "x"}, "[1, 1, 1, 1, 1, 1, 1, 1, … (9 in all)]": ones(9),
+		"IMAGE 2×3×4×3": picture(t), "LAYERS 2 of 48 pixels in all": stack(t), "[1, x]": node.List{int64(1), "x"},
+		"[1, 1, 1, 1, 1, 1, 1, 1, … (9 in all)]": ones(9),
 	} {
 		require.Equal(t, want, node.Describe(v))
 	}

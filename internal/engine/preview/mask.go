@@ -34,7 +34,8 @@ func ApplyMask(ctx context.Context, e raster.Engine, w io.Writer, original, mask
 		return err
 	}
 	if base.Image.Width() != over.Image.Width() || base.Image.Height() != over.Image.Height() {
-		return fault.New(fault.Invalid, fault.CodeInvalidImage, "the mask is %d × %d pixels large, the original %d × %d; both must have the same size",
+		return fault.New(fault.Invalid, fault.CodeInvalidImage,
+			"the mask is %d × %d pixels large, the original %d × %d; both must have the same size",
 			over.Image.Width(), over.Image.Height(), base.Image.Width(), base.Image.Height())
 	}
 	base.Mask = over.Mask

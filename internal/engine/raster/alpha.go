@@ -144,7 +144,9 @@ func (e Engine) fitLayer(ctx context.Context, l Layer, n, w, h int) (Layer, erro
 // minAlpha is the alpha up to which a colour becomes black instead of being divided by its alpha.
 const minAlpha = 1e-5
 
-func (e Engine) compose(ctx context.Context, src, dst Layer, color func(sample) float32, alpha func(sa, da float32) float32) (*Image, *Mask, error) {
+func (e Engine) compose(ctx context.Context, src, dst Layer, color func(sample) float32,
+	alpha func(sa, da float32) float32,
+) (*Image, *Mask, error) {
 	out, mask := dst.Image.like(), dst.Mask.like()
 	c := out.c
 	err := e.start(out.rows()).rows(ctx, out.rows(), 4*out.stride(), func(lo, hi int) {

@@ -169,7 +169,8 @@ func (e Engine) CombineMasks(ctx context.Context, destination, source *Mask, x, 
 		return nil, fault.New(fault.Invalid, fault.CodeBatchMismatch, "batches of %d and %d masks cannot be combined", destination.n, source.n)
 	}
 	if misses(source.h, y, destination.h) || misses(source.w, x, destination.w) {
-		return nil, fault.New(fault.Invalid, fault.CodeOutside, "the source, at %d, %d, lies outside the destination of %d × %d pixels", x, y, destination.w, destination.h)
+		return nil, fault.New(fault.Invalid, fault.CodeOutside, "the source, at %d, %d, lies outside the destination of %d × %d pixels", x, y,
+			destination.w, destination.h)
 	}
 	out := destination.like()
 	err := e.move(ctx, &out, func(i int) {

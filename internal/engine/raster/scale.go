@@ -65,7 +65,8 @@ func (e Engine) Cover(ctx context.Context, im *Image, width, height int, m Metho
 	}
 	x, y := coverMargins(im.w, im.h, width, height)
 	if 2*x >= im.w || 2*y >= im.h {
-		return nil, fault.New(fault.Invalid, fault.CodeNothingLeft, "nothing is left of %d × %d pixels when they are cropped to the shape of %d × %d", im.w, im.h, width, height)
+		return nil, fault.New(fault.Invalid, fault.CodeNothingLeft,
+			"nothing is left of %d × %d pixels when they are cropped to the shape of %d × %d", im.w, im.h, width, height)
 	}
 	cut := im
 	if x != 0 || y != 0 {

@@ -114,7 +114,8 @@ func (g *grid) cubic(dst []uint8, frame int, sx, sy float64) {
 				continue
 			}
 			row := g.u8[(frame*g.h+min(max(y+j, 0), g.h-1))*g.stride():][:g.stride()]
-			v[j] = cubicThrough(float64(row[columns[0]+band]), float64(row[columns[1]+band]), float64(row[columns[2]+band]), float64(row[columns[3]+band]), dx)
+			v[j] = cubicThrough(float64(row[columns[0]+band]), float64(row[columns[1]+band]), float64(row[columns[2]+band]),
+				float64(row[columns[3]+band]), dx)
 		}
 		dst[band] = uint8(min(max(cubicThrough(v[0], v[1], v[2], v[3], dy), 0), 255))
 	}

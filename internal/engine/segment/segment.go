@@ -44,7 +44,8 @@ type EdgeError struct {
 
 // Error names the type and the nodes.
 func (e *EdgeError) Error() string {
-	return fmt.Sprintf("%s cannot leave its server: node %s (%s) and node %s (%s) must run in one prompt, and a node that only Millrace has stands between them",
+	return fmt.Sprintf("%s cannot leave its server: node %s (%s) and node %s (%s) must run in one prompt, and a node that only Millrace "+
+		"has stands between them",
 		e.Type, e.From, e.FromClass, e.To, e.ToClass)
 }
 

@@ -221,7 +221,9 @@ func requireWhole(t *testing.T, p, cut *graph.Plan, seed uint64) {
 }
 
 // requireLink checks that a link of the plan leads to the same output in the cut.
-func requireLink(t *testing.T, p, cut *graph.Plan, unit, inner map[string]int, n *graph.PlanNode, name string, link graph.Link, seed uint64) {
+func requireLink(t *testing.T, p, cut *graph.Plan, unit, inner map[string]int, n *graph.PlanNode, name string, link graph.Link,
+	seed uint64,
+) {
 	t.Helper()
 	from := &p.Nodes[link.Unit]
 	at, by := &cut.Nodes[unit[n.ID]], &cut.Nodes[unit[from.ID]]

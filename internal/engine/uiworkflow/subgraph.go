@@ -226,7 +226,8 @@ func shownValues(outer *savedNode, s *subgraph) (fields []shownValue, err error)
 		}
 	}
 	if len(proxies) != len(values) {
-		return nil, invalid("Node %s: the subgraph has %d values for %d fields; export the workflow in the editor as API format.", outer.ID, len(values), len(proxies))
+		return nil, invalid("Node %s: the subgraph has %d values for %d fields; export the workflow in the editor as API format.", outer.ID,
+			len(values), len(proxies))
 	}
 	for i, proxy := range proxies {
 		field, ok := proxied(outer, s, proxy)

@@ -169,7 +169,8 @@ type promptNode struct {
 func convert(data []byte, classes Classes) (json.RawMessage, error) {
 	var w workflow
 	if err := json.Unmarshal(data, &w); err != nil {
-		return nil, fault.Wrap(err, fault.Invalid, fault.CodeInvalidWorkflow, "The workflow does not have the form in which the editor saves one: %s.", err.Error())
+		return nil, fault.Wrap(err, fault.Invalid, fault.CodeInvalidWorkflow,
+			"The workflow does not have the form in which the editor saves one: %s.", err.Error())
 	}
 	flat, err := unfold(w)
 	if err != nil {

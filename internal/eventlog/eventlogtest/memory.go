@@ -167,11 +167,11 @@ func (m *Memory) Next(ctx context.Context, after int64, limit int) ([]eventlog.R
 	}
 }
 
-// Settled implements eventlog.Tail.
-func (m *Memory) Settled(context.Context) (int64, error) {
+// Start implements eventlog.Tail: it is the present end, as for a process that begins now.
+func (m *Memory) Start() int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return int64(len(m.events)), nil
+	return int64(len(m.events))
 }
 
 // Recheck implements eventlog.Tail. An in-memory log loses no events.
@@ -214,13 +214,17 @@ func (h *memoryLock) Position(context.Context) (int64, error) {
 	return h.group.position, nil
 }
 
-func (h *memoryLock) Save(_ context.Context, from, to int64, _ []eventlog.Mark) error {
-	h.group.mu.Lock()
-	defer h.group.mu.Unlock()
-	if h.group.position != from {
-		return fault.New(fault.Conflict, fault.CodeCheckpointMoved, "the group is at %d, not %d", h.group.position, from)
+// Save moves the checkpoint of a group that was locked before.
+func (m *Memory) Save(_ context.Context, group string, b eventlog.Batch) error {
+	m.mu.Lock()
+	g := m.groups[group]
+	m.mu.Unlock()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.position != b.After {
+		return fault.New(fault.Conflict, fault.CodeCheckpointMoved, "the group is at %d, not %d", g.position, b.After)
 	}
-	h.group.position = to
+	g.position = b.UpTo
 	return nil
 }
 

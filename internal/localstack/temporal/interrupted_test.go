@@ -39,7 +39,10 @@ func TestOftenInterruptedWorkflowTaskIsRedeliveredSoon(t *testing.T) {
 		attempt := int32(0)
 		for attempt == 0 { // a poll may end without a task
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-			task, err := engine.PollWorkflowTaskQueue(ctx, &workflowservice.PollWorkflowTaskQueueRequest{Namespace: namespace, TaskQueue: queue, Identity: "killed"})
+			task, err := engine.PollWorkflowTaskQueue(ctx, &workflowservice.PollWorkflowTaskQueueRequest{
+				Namespace: namespace, TaskQueue: queue,
+				Identity: "killed",
+			})
 			cancel()
 			require.NoError(t, err)
 			attempt = task.GetAttempt()

@@ -16,10 +16,10 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/millrace-dev/millrace/internal/child/scratch"
+	"github.com/millrace-dev/millrace/internal/localstack/stacktest/ports"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
 	"github.com/millrace-dev/millrace/internal/postgres/localcluster"
-	"github.com/millrace-dev/millrace/test/ports"
 )
 
 // machine is a PostgreSQL with fsync and a Temporal, which lose power together.
@@ -49,7 +49,8 @@ func newMachine(t *testing.T) *machine {
 func (m *machine) startPostgres(t *testing.T) {
 	t.Helper()
 	var err error
-	m.postgres, err = localcluster.Start(t.Context(), filepath.Join(m.dir, "c"), localcluster.Options{Settings: []string{"wal_writer_delay=10000"}})
+	m.postgres, err = localcluster.Start(t.Context(), filepath.Join(m.dir, "c"),
+		localcluster.Options{Settings: []string{"wal_writer_delay=10000"}})
 	require.NoError(t, err)
 	running := m.postgres
 	t.Cleanup(func() { _ = running.Stop(context.Background()) }) // it may have lost its power
@@ -139,7 +140,8 @@ func TestTheListOfWorkflowsIsWholeAfterALossOfPower(t *testing.T) {
 	within, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	for count := int64(0); count < int64(started); {
-		answer, err := c.CountWorkflow(within, &workflowservice.CountWorkflowExecutionsRequest{Query: `WorkflowType = 'Probe' AND ExecutionStatus = 'Running'`})
+		answer, err := c.CountWorkflow(within, &workflowservice.CountWorkflowExecutionsRequest{Query: `WorkflowType = 'Probe' AND ` +
+			`ExecutionStatus = 'Running'`})
 		require.NoError(t, err, "the list has %d of %d workflows", count, started)
 		count = answer.GetCount()
 	}

@@ -19,10 +19,10 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/millrace-dev/millrace/internal/localstack/stacktest/ports"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
 	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
-	"github.com/millrace-dev/millrace/test/ports"
 )
 
 // options returns the options of a server with databases of its own, which are dropped at the end.

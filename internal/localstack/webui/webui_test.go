@@ -58,7 +58,8 @@ func TestPagesOfOtherSitesReachNothing(t *testing.T) {
 		require.Equal(t, http.StatusMisdirectedRequest, ask(t, h, "GET", host, list, nil).Code, host)
 	}
 	const host = "127.0.0.1:8233"
-	require.Equal(t, http.StatusOK, ask(t, h, "POST", host, end, map[string]string{"Origin": "http://" + host, "Sec-Fetch-Site": "same-origin"}).Code)
+	require.Equal(t, http.StatusOK, ask(t, h, "POST", host, end,
+		map[string]string{"Origin": "http://" + host, "Sec-Fetch-Site": "same-origin"}).Code)
 	for _, headers := range []map[string]string{
 		{"Origin": "https://evil.example"},
 		{"Origin": "null"},
@@ -70,7 +71,8 @@ func TestPagesOfOtherSitesReachNothing(t *testing.T) {
 		require.Equal(t, http.StatusForbidden, ask(t, h, "POST", host, end, headers).Code, headers)
 		require.Equal(t, http.StatusForbidden, ask(t, h, "GET", host, list, headers).Code, headers)
 	}
-	require.Equal(t, http.StatusOK, ask(t, h, "GET", host, "/", map[string]string{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}).Code, "a link")
+	require.Equal(t, http.StatusOK, ask(t, h, "GET", host, "/",
+		map[string]string{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}).Code, "a link")
 }
 
 func TestPasswordIsRequiredAndNotForwarded(t *testing.T) {
@@ -97,7 +99,13 @@ func TestTemporalUIIsReadOnlyByDefault(t *testing.T) {
 	path := socket(t)
 	const host, below = "127.0.0.1:8233", "/api/v1/namespaces/default/workflows/job-1"
 	readOnly, writing := webui.New(webui.Options{Socket: path}), webui.New(webui.Options{Socket: path, Writes: true})
-	for _, change := range []struct{ method, path string }{{"POST", below + "/terminate"}, {"POST", below + "/cancel"}, {"PUT", below}, {"DELETE", below}, {"POST", "/api/v1/namespaces"}} {
+	for _, change := range []struct{ method, path string }{
+		{"POST", below + "/terminate"},
+		{"POST", below + "/cancel"},
+		{"PUT", below},
+		{"DELETE", below},
+		{"POST", "/api/v1/namespaces"},
+	} {
 		require.Equal(t, http.StatusMethodNotAllowed, ask(t, readOnly, change.method, host, change.path, nil).Code, change)
 		require.Equal(t, http.StatusOK, ask(t, writing, change.method, host, change.path, nil).Code, change)
 	}

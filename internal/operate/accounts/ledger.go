@@ -2,10 +2,15 @@ package accounts
 
 import (
 	"context"
+	"fmt"
 	"time"
 
+	"github.com/millrace-dev/millrace/internal/config/amount"
 	"github.com/millrace-dev/millrace/internal/domain/credit"
 	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/operate/action"
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
@@ -52,3 +57,61 @@ func newEntry(rec eventlog.Recorded, data any, available int64) Entry {
 	}
 	return e
 }
+
+type ledgerParams struct {
+	named
+	Rebuild bool `name:"rebuild" help:"first compute the stored balance again from the events"`
+}
+
+// ledgerView is the ledger of an account, the balance that results from its entries and the stored one.
+type ledgerView struct {
+	Account string         `json:"account"`
+	Name    string         `json:"name"`
+	Balance credit.Balance `json:"balance"` // the stored one
+	Entries []Entry        `json:"entries"`
+
+	folded  credit.Balance
+	changed bool // the stored balance has changed since
+}
+
+var ledger = action.Of[Service, ledgerParams, ledgerView]{
+	Spec: action.Spec{Commands: []action.Command{{
+		Use: "ledger ACCOUNT", Short: "Show an account's credit, event by event", JSON: true,
+		Long: `Show the credit that was granted to an account, reserved, spent and released, and check that the
+stored balance equals the sum of the events. With --rebuild, the balance is first computed again from them.`,
+	}}},
+	Do: func(ctx context.Context, o Service, p ledgerParams, _ operate.Attribution) (v ledgerView, err error) {
+		a, err := o.Account(ctx, p.Account)
+		if err == nil && p.Rebuild {
+			_, _, err = o.credits.Rebuild(ctx, a.ID)
+		}
+		if err != nil {
+			return v, err
+		}
+		v.Account, v.Name = a.ID, a.Name
+		if v.Balance, err = o.credits.Balance(ctx, a.ID); err != nil {
+			return v, err
+		}
+		if v.Entries, v.folded, err = ledgerEntries(ctx, o.events, a.ID); err != nil {
+			return v, err
+		}
+		now, err := o.credits.Balance(ctx, a.ID)
+		v.changed = now != v.Balance
+		return v, err
+	},
+	Show: func(out *terminal.Printer, _ ledgerParams, v ledgerView) {
+		out.Columns([]string{"TIME", "EVENT", "USD", "AVAILABLE", "HOLD", "BY", "REASON"}, func(row func(...any)) {
+			for _, e := range v.Entries {
+				row(e.At.UTC().Format(time.DateTime), e.Event, amount.Dollars(e.Micros), amount.Dollars(e.Available), e.Hold, e.Actor, e.Reason)
+			}
+		})
+		out.Printf("%s\n", balanceLine(v.Name, v.Balance))
+	},
+	Fail: func(_ ledgerParams, v ledgerView) error {
+		if v.changed || v.Balance == v.folded {
+			return nil
+		}
+		return fmt.Errorf("the stored balance differs from the sum of the events (%s USD available): run `millrace accounts ledger %s --rebuild`",
+			amount.Dollars(v.folded.Available), v.Name)
+	},
+}.Untyped()

@@ -24,7 +24,8 @@ func assetState(name string) (asset.State, error) {
 			return state, nil
 		}
 	}
-	return "", fault.New(fault.Invalid, fault.CodeInvalidRequest, "%q is not the state of an asset: live, rejected, deleted or expired", terminal.Clean(name))
+	return "", fault.New(fault.Invalid, fault.CodeInvalidRequest, "%q is not the state of an asset: live, rejected, deleted or expired",
+		terminal.Clean(name))
 }
 
 // List returns the assets that f selects, the newest first.

@@ -116,7 +116,9 @@ func (a Service) Reconcile(ctx context.Context, id call.ID, micros int64, by ope
 }
 
 // Settle settles the call whose id begins with text at the price that the provider charged.
-func Settle(ctx context.Context, pool *postgres.Pool, store *callstore.Store, text string, micros int64, by eventlog.Meta) (call.Call, error) {
+func Settle(ctx context.Context, pool *postgres.Pool, store *callstore.Store, text string, micros int64,
+	by eventlog.Meta,
+) (call.Call, error) {
 	t, err := records.Calls.History(ctx, pool, text)
 	if err != nil {
 		return call.Call{}, err

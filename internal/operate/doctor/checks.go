@@ -42,7 +42,10 @@ func (d databaseDoctor) clock(ctx context.Context) (Finding, error) {
 	}
 	trip := time.Since(began)
 	skew := now.Sub(began.Add(trip / 2)).Abs()
-	f := Finding{Status: grade(skew, clockWarn, clockFail), Detail: fmt.Sprintf("%s from the database's clock (± %s)", inspect.Span(skew), inspect.Span(trip/2))}
+	f := Finding{
+		Status: grade(skew, clockWarn, clockFail),
+		Detail: fmt.Sprintf("%s from the database's clock (± %s)", inspect.Span(skew), inspect.Span(trip/2)),
+	}
 	return f.with("synchronise the clocks of this machine and the database's (chrony, NTP)"), nil
 }
 
@@ -109,7 +112,8 @@ func (d databaseDoctor) outbox(ctx context.Context) (Finding, error) {
 		return Finding{Status: Healthy, Detail: "empty"}, nil
 	}
 	f := Finding{Status: grade(intents.Age, intentWarn, intentFail)}
-	f.Detail = fmt.Sprintf("%d intents wait, the oldest for %s: %s, %d attempts", intents.Waiting, inspect.Span(intents.Age), intents.Workflow, intents.Attempts)
+	f.Detail = fmt.Sprintf("%d intents wait, the oldest for %s: %s, %d attempts", intents.Waiting, inspect.Span(intents.Age), intents.Workflow,
+		intents.Attempts)
 	if intents.Error != "" {
 		f.Detail += ": " + intents.Error
 	}
@@ -126,7 +130,8 @@ func (d databaseDoctor) slots(ctx context.Context) (Finding, error) {
 	}
 	return Finding{
 		Status: Warning,
-		Detail: fmt.Sprintf("%d are occupied for longer than %s: %s", len(old), inspect.Span(longSlot), strings.Join(old[:min(len(old), shownSlots)], ", ")),
+		Detail: fmt.Sprintf("%d are occupied for longer than %s: %s", len(old), inspect.Span(longSlot),
+			strings.Join(old[:min(len(old), shownSlots)], ", ")),
 		Remedy: "see its progress: millrace jobs timeline " + old[0],
 	}, nil
 }
@@ -170,7 +175,8 @@ func (d diskDoctor) free(context.Context) (Finding, error) {
 	case free < diskWarn:
 		f.Status = Warning
 	}
-	return f.with(fmt.Sprintf("free some space; below %d MiB (MILLRACE_DISK_RESERVE) nothing new is accepted. values/ may be emptied while nothing runs", d.reserve>>20)), nil
+	return f.with(fmt.Sprintf("free some space; below %d MiB (MILLRACE_DISK_RESERVE) nothing new is accepted. values/ may be emptied while "+
+		"nothing runs", d.reserve>>20)), nil
 }
 
 func gib(bytes uint64) float64 { return float64(bytes) / (1 << 30) }

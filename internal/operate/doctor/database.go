@@ -22,7 +22,8 @@ func (d databaseDoctor) server(ctx context.Context) (Finding, error) {
 	if err != nil {
 		return Finding{}, err
 	}
-	f := Finding{Status: Healthy, Detail: fmt.Sprintf("PostgreSQL %s, answers in %s, %d of %d connections", server.Version, inspect.Span(time.Since(began)), server.Connections, server.MaxConnections)}
+	f := Finding{Status: Healthy, Detail: fmt.Sprintf("PostgreSQL %s, answers in %s, %d of %d connections", server.Version,
+		inspect.Span(time.Since(began)), server.Connections, server.MaxConnections)}
 	switch {
 	case server.Number < oldestServer:
 		f.Status, f.Remedy = Warning, "Millrace is tested with PostgreSQL 15 and later: upgrade"
@@ -38,7 +39,10 @@ func (d databaseDoctor) schema(ctx context.Context) (Finding, error) {
 		return Finding{}, err
 	}
 	if len(pending) > 0 {
-		return Finding{Status: Failing, Detail: fmt.Sprintf("%d migrations are missing, from %s", len(pending), pending[0]), Remedy: "run: millrace migrate"}, nil
+		return Finding{
+			Status: Failing, Detail: fmt.Sprintf("%d migrations are missing, from %s", len(pending), pending[0]),
+			Remedy: "run: millrace migrate",
+		}, nil
 	}
 	return Finding{Status: Healthy, Detail: "current"}, nil
 }

@@ -49,7 +49,8 @@ func (d databaseDoctor) queues(ctx context.Context) (Finding, error) {
 	}
 	return Finding{
 		Status: Warning, Remedy: remedy,
-		Detail: fmt.Sprintf("%d not open, %d jobs wait in all: %s", len(closed), waiting, strings.Join(closed[:min(len(closed), shownSlots)], "; ")),
+		Detail: fmt.Sprintf("%d not open, %d jobs wait in all: %s", len(closed), waiting,
+			strings.Join(closed[:min(len(closed), shownSlots)], "; ")),
 	}, nil
 }
 
@@ -103,7 +104,8 @@ func (d databaseDoctor) silentJobs(ctx context.Context) (Finding, error) {
 	return Finding{
 		Status: Warning,
 		Detail: fmt.Sprintf("%d running jobs record no events; %s for %s, %s", len(found), first.Job, inspect.Span(first.For), last),
-		Remedy: fmt.Sprintf("see its progress: millrace jobs show %s --workflow; if its workflow no longer exists: millrace jobs requeue %s; to stop it: millrace jobs cancel %s",
+		Remedy: fmt.Sprintf("see its progress: millrace jobs show %s --workflow; if its workflow no longer exists: millrace jobs requeue %s; "+
+			"to stop it: millrace jobs cancel %s",
 			first.Job, first.Job, first.Job),
 	}, nil
 }
@@ -200,7 +202,8 @@ func (o *orphans) finding(cut bool) Finding {
 	}
 	f := Finding{
 		Status: grade(o.orphaned, orphanWarn, maxWalked+1),
-		Detail: fmt.Sprintf("%d of %s, %.1f MiB, have been unreferenced for over %s", o.orphaned, looked, float64(o.bytes)/(1<<20), inspect.Span(orphanAge)),
+		Detail: fmt.Sprintf("%d of %s, %.1f MiB, have been unreferenced for over %s", o.orphaned, looked, float64(o.bytes)/(1<<20),
+			inspect.Span(orphanAge)),
 	}
 	return f.with("workers collect them every hour: check that a worker runs, and its log for errors of the sweep")
 }

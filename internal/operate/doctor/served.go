@@ -31,7 +31,10 @@ func (s Served) Examine(ctx context.Context) (any, error) {
 	ctx, cancel := context.WithTimeout(ctx, servedTimeout)
 	defer cancel()
 	findings := []Finding{ThisVersion(version.Version)}
-	for _, checks := range [][]Check{DatabaseChecks(s.Pool, s.Blobs), ServerChecks(s.Servers), DiskChecks(s.Config), TemporalChecks(s.Config, s.Client)} {
+	for _, checks := range [][]Check{
+		DatabaseChecks(s.Pool, s.Blobs), ServerChecks(s.Servers), DiskChecks(s.Config),
+		TemporalChecks(s.Config, s.Client),
+	} {
 		findings = append(findings, RunChecks(ctx, checks)...)
 	}
 	return operate.Redacted(Examined{Checks: WithoutDatabase(findings)}, nil)

@@ -108,9 +108,26 @@ func (d serverDoctor) refused(ctx context.Context) (Finding, error) {
 		}
 	}
 	if len(refused) == 0 {
-		return Finding{Status: Healthy, Detail: "none: every server that answers is supported"}, nil
+		return leftOut(all), nil
 	}
 	return Finding{Status: Warning, Detail: fmt.Sprintf("%d cannot be used: %s", len(refused), list(refused)), Remedy: remedy}, nil
+}
+
+// leftOut finds servers of which some classes cannot be used.
+func leftOut(all []*server.Server) Finding {
+	var texts []string
+	for _, s := range all {
+		if s.Health == server.Answers && s.Problem != "" {
+			texts = append(texts, terminal.Clean(s.URL)+": "+terminal.Clean(s.Problem))
+		}
+	}
+	if len(texts) == 0 {
+		return Finding{Status: Healthy, Detail: "none: every server that answers is supported"}
+	}
+	return Finding{
+		Status: Warning, Detail: "every server that answers is supported, but not all of their classes: " + list(texts),
+		Remedy: "update or remove the node pack that defines the class on the server; all its other classes can be used",
+	}
 }
 
 // classes finds classes, other than native ones, that no answering server has: graphs that need them wait.
@@ -157,7 +174,8 @@ func (d serverDoctor) classes(ctx context.Context) (Finding, error) {
 		names = append(names, terminal.Clean(name)+" on "+where)
 	}
 	return Finding{
-		Status: Warning, Detail: fmt.Sprintf("%d classes are only on servers that do not answer, so graphs with them wait: %s", len(missing), list(names)),
+		Status: Warning, Detail: fmt.Sprintf("%d classes are only on servers that do not answer, so graphs with them wait: %s", len(missing),
+			list(names)),
 		Remedy: "start the server, or install the nodes on one that answers",
 	}, nil
 }
@@ -176,7 +194,7 @@ func (d serverDoctor) documents(ctx context.Context, all []*server.Server) (map[
 		if err != nil {
 			return nil, err
 		}
-		if documents[s.Digest], err = placement.DecodeClasses(s.Digest, body); documents[s.Digest] == nil {
+		if documents[s.Digest], err = placement.DecodeClasses(s.Digest, body); err != nil {
 			return nil, err
 		}
 	}
@@ -223,7 +241,8 @@ func (d serverDoctor) queue(ctx context.Context) (Finding, error) {
 		f.Status = Warning
 		f.Detail += fmt.Sprintf(", %d of them for over %s: %s", len(long), inspect.Span(waitWarn), list(long))
 	}
-	return f.with("register a server that has the missing part (millrace servers add), install it on one, or cancel the job: millrace jobs cancel ID"), nil
+	return f.with("register a server that has the missing part (millrace servers add), install it on one, or cancel the job: millrace jobs " +
+		"cancel ID"), nil
 }
 
 // possible reports whether some registered server could run a segment if it answered and were not draining.

@@ -35,8 +35,10 @@ func (r rack) Classes(_ context.Context, digest string) ([]byte, error) {
 	definitions := map[string]any{}
 	for _, name := range names {
 		definitions[name] = map[string]any{
-			"input": map[string]any{"required": map[string]any{"ckpt_name": []any{[]string{"a.safetensors"}}}}, "input_order": map[string]any{"required": []string{"ckpt_name"}},
-			"output": []string{"MODEL"}, "output_is_list": []bool{false}, "output_name": []string{"MODEL"}, "name": name, "display_name": name, "category": "x", "output_node": false,
+			"input":       map[string]any{"required": map[string]any{"ckpt_name": []any{[]string{"a.safetensors"}}}},
+			"input_order": map[string]any{"required": []string{"ckpt_name"}},
+			"output":      []string{"MODEL"}, "output_is_list": []bool{false}, "output_name": []string{"MODEL"}, "name": name, "display_name": name,
+			"category": "x", "output_node": false,
 		}
 	}
 	var b bytes.Buffer
@@ -79,23 +81,67 @@ func TestDoctorReportsUnusableServers(t *testing.T) {
 		check, status string
 		says          []string
 	}{
-		"none":                        {rack{}, "servers", "ok", []string{"no server is registered"}},
-		"all answer":                  {rack{servers: []*server.Server{one("http://a", "K", nil)}}, "servers", "ok", []string{"1 registered: 1 healthy"}},
-		"one of two is away":          {rack{servers: []*server.Server{one("http://a", "K", nil), one("http://b", "K", away)}}, "servers", "warn", []string{"http://b, last seen", "connection refused"}},
-		"all are away":                {rack{servers: []*server.Server{one("http://b", "K", away)}}, "servers", "fail", []string{"http://b"}},
-		"an old version":              {rack{servers: []*server.Server{one("http://b", "", refused("ComfyUI 0.2.1 is too old"))}}, "refused servers", "warn", []string{"http://b (version 0.33.0): ComfyUI 0.2.1 is too old"}},
-		"a wrong certificate":         {rack{servers: []*server.Server{one("https://b", "", refused("the certificate is for another name"))}}, "refused servers", "warn", []string{"certificate"}},
-		"none is refused":             {rack{servers: []*server.Server{one("http://a", "K", away)}}, "refused servers", "ok", nil},
-		"a class only on one away":    {rack{servers: []*server.Server{one("http://a", "K", nil), one("http://b", "K,Rare,SaveImage", away)}}, "server classes", "warn", []string{"1 classes", "Rare on http://b"}},
-		"each class answers":          {rack{servers: []*server.Server{one("http://a", "K,Rare", nil), one("http://b", "K,Rare", away)}}, "server classes", "ok", nil},
-		"classes are not kept":        {rack{servers: []*server.Server{one("http://b", "forgotten", away)}}, "server classes", "ok", nil},
-		"nothing waits":               {rack{}, "server queue", "ok", nil},
-		"a wait for a busy server":    {rack{[]*server.Server{one("http://a", "K", nil)}, []server.Waiting{waitFor(time.Second, "K", good)}}, "server queue", "ok", []string{"1 parts"}},
-		"a long wait":                 {rack{[]*server.Server{one("http://a", "K", away)}, []server.Waiting{waitFor(time.Hour, "K", good)}}, "server queue", "warn", []string{"job j-K", "because"}},
-		"a class that nobody has":     {rack{[]*server.Server{one("http://a", "K", nil)}, []server.Waiting{waitFor(time.Second, "Gone", good)}}, "server queue", "fail", []string{"job j-Gone"}},
-		"a choice that nobody has":    {rack{[]*server.Server{one("http://a", "K", nil)}, []server.Waiting{waitFor(time.Second, "K", "b.safetensors")}}, "server queue", "fail", []string{"job j-K"}},
-		"a label that nobody has":     {rack{[]*server.Server{one("http://a", "K", nil)}, []server.Waiting{waitFor(time.Second, "K", good, "eu")}}, "server queue", "fail", nil},
-		"a drained server is not all": {rack{[]*server.Server{one("http://a", "K", func(s *server.Server) { s.Drained = true })}, []server.Waiting{waitFor(time.Second, "K", good)}}, "server queue", "ok", nil},
+		"none": {rack{}, "servers", "ok", []string{"no server is registered"}},
+		"all answer": {
+			rack{servers: []*server.Server{one("http://a", "K", nil)}},
+			"servers", "ok",
+			[]string{"1 registered: 1 healthy"},
+		},
+		"one of two is away": {
+			rack{servers: []*server.Server{one("http://a", "K", nil), one("http://b", "K", away)}},
+			"servers", "warn",
+			[]string{"http://b, last seen", "connection refused"},
+		},
+		"all are away": {rack{servers: []*server.Server{one("http://b", "K", away)}}, "servers", "fail", []string{"http://b"}},
+		"an old version": {
+			rack{servers: []*server.Server{one("http://b", "", refused("ComfyUI 0.2.1 is too old"))}},
+			"refused servers", "warn",
+			[]string{"http://b (version 0.33.0): ComfyUI 0.2.1 is too old"},
+		},
+		"a wrong certificate": {
+			rack{servers: []*server.Server{one("https://b", "", refused("the certificate is for another name"))}},
+			"refused servers", "warn",
+			[]string{"certificate"},
+		},
+		"none is refused": {rack{servers: []*server.Server{one("http://a", "K", away)}}, "refused servers", "ok", nil},
+		"a class only on one away": {
+			rack{servers: []*server.Server{one("http://a", "K", nil), one("http://b", "K,Rare,SaveImage", away)}},
+			"server classes", "warn",
+			[]string{"1 classes", "Rare on http://b"},
+		},
+		"each class answers": {
+			rack{servers: []*server.Server{one("http://a", "K,Rare", nil), one("http://b", "K,Rare", away)}},
+			"server classes", "ok", nil,
+		},
+		"classes are not kept": {rack{servers: []*server.Server{one("http://b", "forgotten", away)}}, "server classes", "ok", nil},
+		"nothing waits":        {rack{}, "server queue", "ok", nil},
+		"a wait for a busy server": {
+			rack{[]*server.Server{one("http://a", "K", nil)}, []server.Waiting{waitFor(time.Second, "K", good)}},
+			"server queue", "ok",
+			[]string{"1 parts"},
+		},
+		"a long wait": {
+			rack{[]*server.Server{one("http://a", "K", away)}, []server.Waiting{waitFor(time.Hour, "K", good)}},
+			"server queue", "warn",
+			[]string{"job j-K", "because"},
+		},
+		"a class that nobody has": {
+			rack{[]*server.Server{one("http://a", "K", nil)}, []server.Waiting{waitFor(time.Second, "Gone", good)}},
+			"server queue", "fail",
+			[]string{"job j-Gone"},
+		},
+		"a choice that nobody has": {rack{
+			[]*server.Server{one("http://a", "K", nil)},
+			[]server.Waiting{waitFor(time.Second, "K", "b.safetensors")},
+		}, "server queue", "fail", []string{"job j-K"}},
+		"a label that nobody has": {rack{
+			[]*server.Server{one("http://a", "K", nil)},
+			[]server.Waiting{waitFor(time.Second, "K", good, "eu")},
+		}, "server queue", "fail", nil},
+		"a drained server is not all": {rack{
+			[]*server.Server{one("http://a", "K", func(s *server.Server) { s.Drained = true })},
+			[]server.Waiting{waitFor(time.Second, "K", good)},
+		}, "server queue", "ok", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

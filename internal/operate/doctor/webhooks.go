@@ -19,7 +19,8 @@ func (d databaseDoctor) webhooks(ctx context.Context) (Finding, error) {
 	if err != nil {
 		return Finding{}, err
 	}
-	f := Finding{Status: Healthy, Detail: fmt.Sprintf("%d deliveries wait, %d are dead letters, %d endpoints are disabled", st.Pending, st.Dead, st.Disabled)}
+	f := Finding{Status: Healthy, Detail: fmt.Sprintf("%d deliveries wait, %d are dead letters, %d endpoints are disabled", st.Pending,
+		st.Dead, st.Disabled)}
 	if st.Pending > 0 {
 		f.Detail += ", the oldest waits for " + inspect.Span(st.Oldest)
 	}

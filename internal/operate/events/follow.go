@@ -8,9 +8,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
-// followBatch is the number of events that are written at once.
-const followBatch = 500
-
 // Follow passes the events that q selects to print: first the recorded ones, then new ones as they are appended, in
 // the order of the log.
 func (l Service) Follow(ctx context.Context, tail eventlog.Tail, q eventstore.LogSearch, print func([]inspect.Entry) error) error {
@@ -27,20 +24,14 @@ func (l Service) Follow(ctx context.Context, tail eventlog.Tail, q eventstore.Lo
 		more, q.From = page.More && q.From > 0, page.From
 	}
 	wanted := q.Matcher()
-	for {
-		recorded, err := tail.Next(ctx, after, followBatch)
-		if err != nil {
-			return err
-		}
+	follower := eventlog.Follower{Tail: tail, After: after}
+	return follower.Run(ctx, func(_ context.Context, recorded []eventlog.Recorded) error {
 		var entries []inspect.Entry
 		for _, rec := range recorded {
 			if wanted(rec) {
 				entries = append(entries, inspect.EntryOf(l.Registry, rec))
 			}
 		}
-		if err := print(entries); err != nil {
-			return err
-		}
-		after = recorded[len(recorded)-1].Position
-	}
+		return print(entries)
+	})
 }

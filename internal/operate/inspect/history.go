@@ -127,7 +127,8 @@ func ParsePoint(text string) (Point, error) {
 			return Point{Time: at}, nil
 		}
 	}
-	return Point{}, fault.New(fault.Invalid, fault.CodeInvalidRequest, "%q is neither a version such as 12 nor a time such as 2026-01-02T15:04:05Z", terminal.Clean(text))
+	return Point{}, fault.New(fault.Invalid, fault.CodeInvalidRequest,
+		"%q is neither a version such as 12 nor a time such as 2026-01-02T15:04:05Z", terminal.Clean(text))
 }
 
 // At returns the history as it was at p. A version beyond the last event, or a time before the first
@@ -147,10 +148,12 @@ func cut(events []Event, p Point) (int, error) {
 		n++
 	}
 	if n == 0 {
-		return 0, fault.New(fault.NotFound, fault.CodeVersionNotFound, "no event was recorded by then; the first was recorded at %s", terminal.Stamp(events[0].At))
+		return 0, fault.New(fault.NotFound, fault.CodeVersionNotFound, "no event was recorded by then; the first was recorded at %s",
+			terminal.Stamp(events[0].At))
 	}
 	if p.Version > events[n-1].Version {
-		return 0, fault.New(fault.NotFound, fault.CodeVersionNotFound, "version %d does not exist; the last version is %d", p.Version, len(events))
+		return 0, fault.New(fault.NotFound, fault.CodeVersionNotFound, "version %d does not exist; the last version is %d", p.Version,
+			len(events))
 	}
 	return n, nil
 }

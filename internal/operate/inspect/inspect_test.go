@@ -73,7 +73,8 @@ func read(t testing.TB, id job.ID, events ...event) inspect.History {
 }
 
 func submission(sigma string) event {
-	doc := `{"prompt":{"1":{"class_type":"LoadImage","inputs":{"image":"a.png"}},"2":{"class_type":"ImageBlur","inputs":{"image":["1",0],"sigma":` + sigma + `}},"10":{"class_type":"SaveImage","inputs":{"images":["2",0],"api_key":"hunter2"}}}}`
+	doc := `{"prompt":{"1":{"class_type":"LoadImage","inputs":{"image":"a.png"}},"2":{"class_type":"ImageBlur","inputs":{"image":["1",0],` +
+		`"sigma":` + sigma + `}},"10":{"class_type":"SaveImage","inputs":{"images":["2",0],"api_key":"hunter2"}}}}`
 	return event{0, "acme", job.TypeSubmitted, job.SubmittedV1{
 		Number: 4, Surface: job.SurfaceV2, Document: job.Document{Inline: doc}, Targets: []string{"10"}, NodesTotal: 3,
 		Metadata: map[string]string{"team": "blue\x1b[31m", "password": "hunter2"},
@@ -93,7 +94,10 @@ func done(sigma string) []event {
 		{5300 * ms, "b/2", job.TypeNodeStarted, job.NodeStartedV1{Run: 1, Node: "10", Class: "SaveImage", Attempt: 2}},
 		{5300 * ms, "b/2", job.TypeNodeExecuted, job.NodeExecutedV1{
 			Run: 1, Node: "10", Class: "SaveImage", Millis: 60, UI: json.RawMessage(`{"images":[]}`),
-			Files: []job.OutputFile{{Asset: "asset-id", Hash: "blake3:0123456789abcdef", Size: 42, ContentType: "image/png", Filename: "x_00001_.png", Folder: "output"}},
+			Files: []job.OutputFile{{
+				Asset: "asset-id", Hash: "blake3:0123456789abcdef", Size: 42, ContentType: "image/png",
+				Filename: "x_00001_.png", Folder: "output",
+			}},
 		}},
 		{5400 * ms, "b/2", job.TypeSucceeded, job.SucceededV1{Run: 1}},
 	}
@@ -101,7 +105,10 @@ func done(sigma string) []event {
 
 // broken is a job that failed, with an error text that contains control sequences.
 func broken() []event {
-	failure := job.Failure{Code: "node_execution_error", Message: "no\x1b]0;owned\a such\nfile", Node: "2", Class: "ImageBlur", ExceptionType: "ValueError", Traceback: []string{"line 1\n"}}
+	failure := job.Failure{
+		Code: "node_execution_error", Message: "no\x1b]0;owned\a such\nfile", Node: "2", Class: "ImageBlur",
+		ExceptionType: "ValueError", Traceback: []string{"line 1\n"},
+	}
 	events := append(done("2.5")[:5:5],
 		event{3 * time.Second, "a/1", job.TypeNodeFailed, job.NodeFailedV1{Run: 1, Failure: failure}},
 		event{3 * time.Second, "a/1", "job.annotated.v9", json.RawMessage(`{"token":"hunter2","note":"of a newer program"}`)},
@@ -136,7 +143,10 @@ func TestTerminalOutput(t *testing.T) {
 	past, err := good.At(inspect.Point{Version: 5})
 	require.NoError(t, err)
 	now := start.Add(10 * time.Second)
-	steps := []inspect.Step{{Run: 1, ID: 1, At: start.Add(2050 * time.Millisecond), Type: "WorkflowExecutionStarted"}, {Run: 1, ID: 5, At: start.Add(5200 * time.Millisecond), Type: "ActivityTaskCompleted", Detail: "RunNodes"}}
+	steps := []inspect.Step{
+		{Run: 1, ID: 1, At: start.Add(2050 * time.Millisecond), Type: "WorkflowExecutionStarted"},
+		{Run: 1, ID: 5, At: start.Add(5200 * time.Millisecond), Type: "ActivityTaskCompleted", Detail: "RunNodes"},
+	}
 	comparison, err := inspect.Diff(side(good, "1.0"), side(bad, "2.5"))
 	require.NoError(t, err)
 	for name, draw := range map[string]func(*terminal.Printer){

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millrace-dev/millrace/internal/config/amount"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/call"
-	"github.com/millrace-dev/millrace/internal/domain/credit"
 )
 
 // Calls reads the streams of model calls.
@@ -81,7 +81,7 @@ func scannedPhase(s asset.Scan) Phase {
 func (f Event) ofCall() string {
 	switch e := f.decoded.(type) {
 	case call.AcceptedV1:
-		return fmt.Sprintf("%s, %s, %s, $%s reserved", e.Model, e.API, e.Mode, credit.Dollars(e.Held))
+		return fmt.Sprintf("%s, %s, %s, $%s reserved", e.Model, e.API, e.Mode, amount.Dollars(e.Held))
 	case call.AdmittedV1:
 		return fmt.Sprintf("run %d", e.Run)
 	case call.RequeuedV1:
@@ -93,19 +93,19 @@ func (f Event) ofCall() string {
 	case call.ProviderAcceptedV1:
 		return "handle " + e.Handle
 	case call.AnsweredV1:
-		return fmt.Sprintf("%d bytes, $%s", e.Answer.Size, credit.Dollars(e.Price))
+		return fmt.Sprintf("%d bytes, $%s", e.Answer.Size, amount.Dollars(e.Price))
 	case call.HostedV1:
 		return fmt.Sprintf("%d copied, %d not", len(e.Assets), e.Failed)
 	case call.SucceededV1:
-		return fmt.Sprintf("%d bytes, charged $%s", e.Answer.Size, credit.Dollars(e.Charged))
+		return fmt.Sprintf("%d bytes, charged $%s", e.Answer.Size, amount.Dollars(e.Charged))
 	case call.FailedV1:
-		return fmt.Sprintf("%s, charged $%s", callFailure(e.Failure), credit.Dollars(e.Charged))
+		return fmt.Sprintf("%s, charged $%s", callFailure(e.Failure), amount.Dollars(e.Charged))
 	case call.CanceledV1:
-		return "charged $" + credit.Dollars(e.Charged)
+		return "charged $" + amount.Dollars(e.Charged)
 	case call.OutcomeUnknownV1:
 		return callFailure(e.Failure)
 	case call.ReconciledV1:
-		return "charged $" + credit.Dollars(e.Charged)
+		return "charged $" + amount.Dollars(e.Charged)
 	}
 	return f.ofAsset()
 }

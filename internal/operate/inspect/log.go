@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millrace-dev/millrace/internal/config/amount"
 	"github.com/millrace-dev/millrace/internal/domain/credit"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 )
@@ -67,13 +68,13 @@ func (e Entry) Text() string {
 	}
 	switch f := e.decoded.(type) {
 	case credit.GrantedV1:
-		return "$" + credit.Dollars(f.Micros)
+		return "$" + amount.Dollars(f.Micros)
 	case credit.HeldV1:
-		return fmt.Sprintf("$%s, authorization %s", credit.Dollars(f.Micros), f.Hold)
+		return fmt.Sprintf("$%s, authorization %s", amount.Dollars(f.Micros), f.Hold)
 	case credit.SettledV1:
-		return fmt.Sprintf("$%s of $%s, authorization %s", credit.Dollars(f.Micros), credit.Dollars(f.Held), f.Hold)
+		return fmt.Sprintf("$%s of $%s, authorization %s", amount.Dollars(f.Micros), amount.Dollars(f.Held), f.Hold)
 	case credit.ReleasedV1:
-		return fmt.Sprintf("$%s, authorization %s", credit.Dollars(f.Micros), f.Hold)
+		return fmt.Sprintf("$%s, authorization %s", amount.Dollars(f.Micros), f.Hold)
 	}
 	return compactJSON(e.Data)
 }

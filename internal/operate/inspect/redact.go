@@ -9,7 +9,8 @@ import (
 
 // secretName matches the keys whose values are never shown. Events are recorded without secrets; this protects
 // secrets that a client put in an unexpected field.
-var secretName = regexp.MustCompile(`(?i)^(x-)?(api[-_]?key.*|.*[-_]api[-_]?key.*|authorization|auth[-_]token.*|access[-_]token|bearer|token|password|passwd|secret|.*[-_]secret|credentials?)$`)
+var secretName = regexp.MustCompile(`(?i)^(x-)?(api[-_]?key.*|.*[-_]api[-_]?key.*|authorization|auth[-_]token.*` +
+	`|access[-_]token|bearer|token|password|passwd|secret|.*[-_]secret|credentials?)$`)
 
 // redacted replaces a secret.
 const redacted = `"[redacted]"`

@@ -63,7 +63,10 @@ func uncertain(t testing.TB) inspect.StreamHistory[call.Call] {
 		event{0, "acme", call.TypeAccepted, call.AcceptedV1{Model: "bfl/flux", Provider: "bfl", Mode: call.Sync, API: call.V2, Held: 40_000}},
 		event{0, "acme", call.TypeAdmitted, call.AdmittedV1{Run: 1}},
 		event{time.Second, "", call.TypeDispatching, call.DispatchingV1{Run: 1, Worker: "a/1"}},
-		event{5 * time.Second, "sweeper", call.TypeOutcomeUnknown, call.OutcomeUnknownV1{Failure: call.Failure{Type: "internal_error", Status: 500, Detail: "interrupted"}}})
+		event{
+			5 * time.Second, "sweeper", call.TypeOutcomeUnknown,
+			call.OutcomeUnknownV1{Failure: call.Failure{Type: "internal_error", Status: 500, Detail: "interrupted"}},
+		})
 }
 
 func uploaded(t testing.TB) inspect.StreamHistory[asset.Asset] {
@@ -78,7 +81,10 @@ func uploaded(t testing.TB) inspect.StreamHistory[asset.Asset] {
 func small(t testing.TB) inspect.StreamHistory[asset.Asset] {
 	return readStream(t, inspect.Assets, asset.ID("55555555-0000-4000-8000-000000000002").Stream(),
 		event{0, "acme", asset.TypeCreated, asset.CreatedV1{Origin: asset.Uploaded, Size: 12, ContentType: "image/png"}},
-		event{3 * time.Second, "ingest", asset.TypeVerified, asset.VerifiedV1{OK: true, Size: 12, Scan: &asset.Scan{Verdict: asset.Rejects, Reason: "not a picture"}}})
+		event{
+			3 * time.Second, "ingest", asset.TypeVerified,
+			asset.VerifiedV1{OK: true, Size: 12, Scan: &asset.Scan{Verdict: asset.Rejects, Reason: "not a picture"}},
+		})
 }
 
 func TestHistoryRendering(t *testing.T) {

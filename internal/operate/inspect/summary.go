@@ -40,7 +40,8 @@ func (f Event) Summary() string {
 	case job.SegmentPlacedV1:
 		return fmt.Sprintf("%d nodes on %s, attempt %d: %s", e.Count, terminal.Clean(e.URL), e.Attempt, terminal.Clean(e.Reason))
 	case job.SegmentEndedV1:
-		return strings.TrimSuffix(fmt.Sprintf("%s on %s, attempt %d, %s: %s", e.Outcome, terminal.Clean(e.URL), e.Attempt, Span(time.Duration(e.Millis)*time.Millisecond), terminal.Clean(e.Problem)), ": ")
+		return strings.TrimSuffix(fmt.Sprintf("%s on %s, attempt %d, %s: %s", e.Outcome, terminal.Clean(e.URL), e.Attempt,
+			Span(time.Duration(e.Millis)*time.Millisecond), terminal.Clean(e.Problem)), ": ")
 	case nil:
 		return string(f.Data)
 	}

@@ -92,18 +92,19 @@ const (
 
 // NodeSpan is one node in one run.
 type NodeSpan struct {
-	Run     int       `json:"run"`
-	Node    string    `json:"node"`
-	Class   string    `json:"class,omitempty"`
-	State   string    `json:"state"`
-	Began   time.Time `json:"began"` // start of the attempt that ended the node
-	Ended   time.Time `json:"ended"`
-	Took    Millis    `json:"took"`             // measured by the worker, or else the time between the node's events
-	Waited  Millis    `json:"waited,omitempty"` // part of the time, at its beginning: waiting for a slot among the account's calls of partner models
-	Attempt int       `json:"attempt,omitempty"`
-	Worker  string    `json:"worker,omitempty"`
-	Retried bool      `json:"retried,omitempty"` // the node ended on another worker than it started on
-	Files   int       `json:"files,omitempty"`
+	Run   int       `json:"run"`
+	Node  string    `json:"node"`
+	Class string    `json:"class,omitempty"`
+	State string    `json:"state"`
+	Began time.Time `json:"began"` // start of the attempt that ended the node
+	Ended time.Time `json:"ended"`
+	Took  Millis    `json:"took"` // measured by the worker, or else the time between the node's events
+	// part of the time, at its beginning: waiting for a slot among the account's calls of partner models
+	Waited  Millis `json:"waited,omitempty"`
+	Attempt int    `json:"attempt,omitempty"`
+	Worker  string `json:"worker,omitempty"`
+	Retried bool   `json:"retried,omitempty"` // the node ended on another worker than it started on
+	Files   int    `json:"files,omitempty"`
 }
 
 // Timeline measures the history. A job that has not ended is measured up to now.

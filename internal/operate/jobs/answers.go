@@ -9,7 +9,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate"
-	"github.com/millrace-dev/millrace/internal/operate/engine"
+	"github.com/millrace-dev/millrace/internal/operate/histories"
 )
 
 // Answers returns histories and replays of jobs as values for JSON, without secrets.
@@ -53,7 +53,7 @@ func (t Answers) Workflow(ctx context.Context, id string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return engine.WithWorkflows(ctx, t.Engine, h, engine.ExecutionsOf(h))
+	return histories.WithWorkflows(ctx, t.Engine, h, histories.ExecutionsOf(h))
 }
 
 // Replay implements admin.Replays.
@@ -62,16 +62,17 @@ func (t Answers) Replay(ctx context.Context, id string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, engine.EngineTimeout)
+	ctx, cancel := context.WithTimeout(ctx, histories.EngineTimeout)
 	defer cancel()
-	found, err := engine.ReplayRuns(ctx, t.Engine, engine.NewReplayer(t.Log, t.Values), h)
+	found, err := histories.ReplayRuns(ctx, t.Engine, histories.NewReplayer(t.Log, t.Values), h)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.Unavailable, fault.CodeEngineUnavailable, "the workflow histories of job %s cannot be read from Temporal", h.Job())
+		return nil, fault.Wrap(err, fault.Unavailable, fault.CodeEngineUnavailable,
+			"the workflow histories of job %s cannot be read from Temporal", h.Job())
 	}
-	return operate.Redacted(replayedRuns{append([]engine.Replayed{}, found...)}, nil)
+	return operate.Redacted(replayedRuns{append([]histories.Replayed{}, found...)}, nil)
 }
 
 // replayedRuns holds the results of replaying the runs of a job.
 type replayedRuns struct {
-	Runs []engine.Replayed `json:"runs"`
+	Runs []histories.Replayed `json:"runs"`
 }

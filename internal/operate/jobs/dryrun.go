@@ -53,7 +53,9 @@ func errEnded(id job.ID) error {
 }
 
 // WouldEach is Each for dry runs.
-func WouldEach(ctx context.Context, ids []job.ID, step func(done, total int64), would func(context.Context, job.ID) (Outcome, error)) ([]Outcome, error) {
+func WouldEach(ctx context.Context, ids []job.ID, step func(done, total int64),
+	would func(context.Context, job.ID) (Outcome, error),
+) ([]Outcome, error) {
 	all, err := Each(ctx, ids, step, would)
 	for i := range all {
 		if all[i].Done == "refused" {

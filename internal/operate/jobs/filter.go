@@ -22,10 +22,11 @@ type Filter struct {
 type Outcome struct {
 	Job    job.ID       `json:"job"`
 	Public job.PublicID `json:"public_id,omitempty"` // set if a client chose one; see NameOutcomes
-	Done   string       `json:"outcome"`             // retried, canceled, requeued, skipped, refused; of a dry run "would retry" and "would be skipped"
-	Retry  job.ID       `json:"retry,omitempty"`     // the new job
-	Code   fault.Code   `json:"code,omitempty"`      // the error code of a refusal
-	Detail string       `json:"detail,omitempty"`
+	// retried, canceled, requeued, skipped, refused; of a dry run "would retry" and "would be skipped"
+	Done   string     `json:"outcome"`
+	Retry  job.ID     `json:"retry,omitempty"` // the new job
+	Code   fault.Code `json:"code,omitempty"`  // the error code of a refusal
+	Detail string     `json:"detail,omitempty"`
 }
 
 // IDs writes the id of the job, followed by its public id if that differs.

@@ -84,7 +84,8 @@ func (t Histories) History(ctx context.Context, text string) (inspect.History, e
 		return h, err
 	}
 	if all[0].Version > 1 {
-		return h, fault.New(fault.NotFound, fault.CodeJobErased, "job %s is past its retention: its events were erased, or the retention of their archive is over", id)
+		return h, fault.New(fault.NotFound, fault.CodeJobErased,
+			"job %s is past its retention: its events were erased, or the retention of their archive is over", id)
 	}
 	types, err := eventtypes.Registry()
 	if err != nil {

@@ -84,7 +84,8 @@ func recordedQuery(ctx context.Context, pool *postgres.Pool, f Filter) (operates
 	}
 	var known bool
 	if q.Account, known = ids[f.Account]; !known {
-		return q, fault.New(fault.Invalid, fault.CodeInvalidRequest, "account %q does not exist; see `millrace accounts list`", terminal.Clean(f.Account))
+		return q, fault.New(fault.Invalid, fault.CodeInvalidRequest, "account %q does not exist; see `millrace accounts list`",
+			terminal.Clean(f.Account))
 	}
 	return q, nil
 }

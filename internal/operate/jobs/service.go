@@ -9,7 +9,6 @@ import (
 	"fmt"
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
-	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -28,7 +27,6 @@ type Service struct {
 	Events  *eventstore.Store
 	Jobs    *jobstore.Store
 	Retrier job.Retrier
-	Notify  func([]outbox.Intent)
 }
 
 // Retry submits an ended job again as a new job.
@@ -64,14 +62,16 @@ func (o *Service) Cancel(ctx context.Context, id job.ID, by operate.Attribution)
 	if err != nil {
 		return Outcome{}, err
 	}
-	done, err := o.Jobs.Cancel(ctx, job.CancelRequest{Account: state.Account, IDs: []job.ID{id}, RequestID: by.RequestID, Actor: by.Actor, Reason: by.Reason})
+	done, err := o.Jobs.Cancel(ctx, job.CancelRequest{
+		Account: state.Account, IDs: []job.ID{id}, RequestID: by.RequestID, Actor: by.Actor,
+		Reason: by.Reason,
+	})
 	if err != nil {
 		return Outcome{}, err
 	}
-	if len(done.IDs) == 0 {
+	if len(done) == 0 {
 		return Outcome{}, errEnded(id)
 	}
-	o.Notify(done.Intents)
 	return Outcome{Job: id, Done: "canceled"}, nil
 }
 
@@ -80,11 +80,9 @@ func (o *Service) Requeue(ctx context.Context, id job.ID, by operate.Attribution
 	if _, _, err := o.Retrier.Sources.Read(ctx, id); err != nil {
 		return Outcome{}, err
 	}
-	intents, err := o.Jobs.Requeue(ctx, id, by.Actor, by.Reason)
-	if err != nil {
+	if err := o.Jobs.Requeue(ctx, id, by.Actor, by.Reason); err != nil {
 		return Outcome{}, err
 	}
-	o.Notify(intents)
 	return Outcome{Job: id, Done: "requeued"}, nil
 }
 
@@ -109,7 +107,9 @@ func publicLine(err error) string {
 }
 
 // Each applies one step to many jobs. A refusal is the outcome of its job; any other error stops Each.
-func Each(ctx context.Context, ids []job.ID, step func(done, total int64), do func(context.Context, job.ID) (Outcome, error)) ([]Outcome, error) {
+func Each(ctx context.Context, ids []job.ID, step func(done, total int64),
+	do func(context.Context, job.ID) (Outcome, error),
+) ([]Outcome, error) {
 	all := make([]Outcome, 0, len(ids))
 	for i, id := range ids {
 		out, err := do(ctx, id)

@@ -82,29 +82,37 @@ type collector struct {
 }
 
 var (
-	descQueued       = prometheus.NewDesc("millrace_jobs_queued", "Waiting jobs, by account.", []string{"account", "tier"}, nil)
-	descRunning      = prometheus.NewDesc("millrace_jobs_running", "Jobs with a slot, by account.", []string{"account", "tier"}, nil)
-	descOldest       = prometheus.NewDesc("millrace_queue_age_seconds", "Age of the oldest waiting job.", []string{"account", "tier"}, nil)
-	descHead         = prometheus.NewDesc("millrace_log_position", "Position of the log's last event; its rate is the rate of events.", nil, nil)
-	descLag          = prometheus.NewDesc("millrace_view_lag_events", "Events that a view is behind.", []string{"view"}, nil)
-	descHalted       = prometheus.NewDesc("millrace_view_halted_streams", "Streams that a view could not fold.", []string{"view"}, nil)
-	descOutbox       = prometheus.NewDesc("millrace_outbox_intents", "Intents for Temporal that wait.", nil, nil)
-	descBytes        = prometheus.NewDesc("millrace_file_bytes", "Bytes of the files of all accounts.", nil, nil)
-	descPending      = prometheus.NewDesc("millrace_webhook_pending", "Deliveries to endpoints that wait for an attempt.", nil, nil)
-	descDead         = prometheus.NewDesc("millrace_webhook_dead", "Dead deliveries, which can be replayed.", nil, nil)
-	descEnded        = prometheus.NewDesc("millrace_webhook_disabled", "Endpoints that are disabled.", nil, nil)
-	descWaiting      = prometheus.NewDesc("millrace_webhook_oldest_pending_seconds", "Age of the oldest waiting delivery.", nil, nil)
-	descBlobs        = prometheus.NewDesc("millrace_blob_bytes", "Bytes stored for the files of all accounts; equal files count once.", nil, nil)
-	descStored       = prometheus.NewDesc("millrace_account_storage_bytes", "Bytes of the files of the accounts that store the most, and of all others together.", []string{"account"}, nil)
-	descStorageLimit = prometheus.NewDesc("millrace_account_storage_limit_bytes", "Storage limit of these accounts, if they have one.", []string{"account"}, nil)
-	descFull         = prometheus.NewDesc("millrace_accounts_full", "Accounts that have reached their storage limit: their uploads are refused.", nil, nil)
-	descWorkers      = prometheus.NewDesc("millrace_workers", "Worker processes, by their heartbeats.", nil, nil)
-	descIdle         = prometheus.NewDesc("millrace_jobs_waiting_for_worker", "Jobs with a slot that no worker has started.", nil, nil)
-	descWait         = prometheus.NewDesc("millrace_worker_wait_seconds", "How long the oldest of these jobs has waited; scale workers by this value.", nil, nil)
-	descCommits      = prometheus.NewDesc("millrace_database_transactions_total", "Transactions in the database.", nil, nil)
-	descLog          = prometheus.NewDesc("millrace_database_log_bytes_total", "Bytes of the write-ahead log of the whole PostgreSQL.", nil, nil)
-	descSyncs        = prometheus.NewDesc("millrace_database_log_syncs_total", "Syncs of the write-ahead log of the whole PostgreSQL.", nil, nil)
-	descUp           = prometheus.NewDesc("millrace_database_up", "1 if the database could be read for these metrics.", nil, nil)
+	descQueued  = prometheus.NewDesc("millrace_jobs_queued", "Waiting jobs, by account.", []string{"account", "tier"}, nil)
+	descRunning = prometheus.NewDesc("millrace_jobs_running", "Jobs with a slot, by account.", []string{"account", "tier"}, nil)
+	descOldest  = prometheus.NewDesc("millrace_queue_age_seconds", "Age of the oldest waiting job.", []string{"account", "tier"}, nil)
+	descHead    = prometheus.NewDesc("millrace_log_position", "Position of the log's last event; its rate is the rate of events.", nil,
+		nil)
+	descLag     = prometheus.NewDesc("millrace_view_lag_events", "Events that a view is behind.", []string{"view"}, nil)
+	descHalted  = prometheus.NewDesc("millrace_view_halted_streams", "Streams that a view could not fold.", []string{"view"}, nil)
+	descOutbox  = prometheus.NewDesc("millrace_outbox_intents", "Intents for Temporal that wait.", nil, nil)
+	descBytes   = prometheus.NewDesc("millrace_file_bytes", "Bytes of the files of all accounts.", nil, nil)
+	descPending = prometheus.NewDesc("millrace_webhook_pending", "Deliveries to endpoints that wait for an attempt.", nil, nil)
+	descDead    = prometheus.NewDesc("millrace_webhook_dead", "Dead deliveries, which can be replayed.", nil, nil)
+	descEnded   = prometheus.NewDesc("millrace_webhook_disabled", "Endpoints that are disabled.", nil, nil)
+	descWaiting = prometheus.NewDesc("millrace_webhook_oldest_pending_seconds", "Age of the oldest waiting delivery.", nil, nil)
+	descBlobs   = prometheus.NewDesc("millrace_blob_bytes", "Bytes stored for the files of all accounts; equal files count once.", nil,
+		nil)
+	descStored = prometheus.NewDesc("millrace_account_storage_bytes",
+		"Bytes of the files of the accounts that store the most, and of all others together.", []string{"account"}, nil)
+	descStorageLimit = prometheus.NewDesc("millrace_account_storage_limit_bytes", "Storage limit of these accounts, if they have one.",
+		[]string{"account"}, nil)
+	descFull = prometheus.NewDesc("millrace_accounts_full",
+		"Accounts that have reached their storage limit: their uploads are refused.", nil, nil)
+	descWorkers = prometheus.NewDesc("millrace_workers", "Worker processes, by their heartbeats.", nil, nil)
+	descIdle    = prometheus.NewDesc("millrace_jobs_waiting_for_worker", "Jobs with a slot that no worker has started.", nil, nil)
+	descWait    = prometheus.NewDesc("millrace_worker_wait_seconds",
+		"How long the oldest of these jobs has waited; scale workers by this value.", nil, nil)
+	descCommits = prometheus.NewDesc("millrace_database_transactions_total", "Transactions in the database.", nil, nil)
+	descLog     = prometheus.NewDesc("millrace_database_log_bytes_total", "Bytes of the write-ahead log of the whole PostgreSQL.", nil,
+		nil)
+	descSyncs = prometheus.NewDesc("millrace_database_log_syncs_total", "Syncs of the write-ahead log of the whole PostgreSQL.", nil,
+		nil)
+	descUp = prometheus.NewDesc("millrace_database_up", "1 if the database could be read for these metrics.", nil, nil)
 )
 
 // Read adds the metrics of a source.
@@ -114,7 +122,11 @@ func (m *Metrics) Read(source Source, log *slog.Logger) {
 
 // Describe implements prometheus.Collector.
 func (c *collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descQueued, descRunning, descOldest, descHead, descLag, descHalted, descOutbox, descBytes, descBlobs, descPending, descDead, descEnded, descWaiting, descStored, descStorageLimit, descFull, descCommits, descLog, descSyncs, descUp, descWorkers, descIdle, descWait, descServerState, descServerQueue, descServerMemory, descServerSegments, descServerWaiting} {
+	for _, d := range []*prometheus.Desc{
+		descQueued, descRunning, descOldest, descHead, descLag, descHalted, descOutbox, descBytes, descBlobs,
+		descPending, descDead, descEnded, descWaiting, descStored, descStorageLimit, descFull, descCommits, descLog, descSyncs, descUp,
+		descWorkers, descIdle, descWait, descServerState, descServerQueue, descServerMemory, descServerSegments, descServerWaiting,
+	} {
 		ch <- d
 	}
 }

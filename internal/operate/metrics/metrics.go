@@ -55,8 +55,10 @@ const (
 // New returns a registry with the metrics of the Go runtime and the process.
 func New() *Metrics {
 	m := &Metrics{
-		registry: prometheus.NewRegistry(), started: map[string]time.Time{}, offered: map[string]offer{}, known: map[string]bool{}, shares: map[serverUse]bool{},
-		events: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "millrace_events_total", Help: "Events recorded, by type."}, []string{"type"}),
+		registry: prometheus.NewRegistry(), started: map[string]time.Time{}, offered: map[string]offer{}, known: map[string]bool{},
+		shares: map[serverUse]bool{},
+		events: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "millrace_events_total", Help: "Events recorded, by type."},
+			[]string{"type"}),
 		jobs: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "millrace_job_duration_seconds", Help: "Time from the start of a run to its end, by outcome.", Buckets: longBuckets,
 		}, []string{"outcome"}),
@@ -82,7 +84,8 @@ func New() *Metrics {
 			Name: "millrace_server_seconds_total", Help: "Seconds for which parts of graphs occupied ComfyUI servers, by outcome of the attempt.",
 		}, []string{"outcome"}),
 		shareSeconds: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "millrace_server_account_seconds_total", Help: "Seconds for which parts of graphs occupied ComfyUI servers, by account and server.",
+			Name: "millrace_server_account_seconds_total", Help: "Seconds for which parts of graphs occupied ComfyUI servers, by account and " +
+				"server.",
 		}, []string{"account", "server"}),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_job_failures_total", Help: "Jobs that failed, by code.",

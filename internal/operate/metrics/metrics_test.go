@@ -131,7 +131,10 @@ func TestDatabaseWorkIsExported(t *testing.T) {
 	m := metrics.New()
 	m.Read(source{work: operatestore.Work{Transactions: 11, LogBytes: 22, LogSyncs: 33}}, slog.New(slog.DiscardHandler))
 	body := scrape(t, m)
-	for _, line := range []string{"millrace_database_transactions_total 11", "millrace_database_log_bytes_total 22", "millrace_database_log_syncs_total 33"} {
+	for _, line := range []string{
+		"millrace_database_transactions_total 11", "millrace_database_log_bytes_total 22",
+		"millrace_database_log_syncs_total 33",
+	} {
 		require.Contains(t, body, line)
 	}
 }

@@ -11,11 +11,15 @@ import (
 )
 
 var (
-	descServerState    = prometheus.NewDesc("millrace_server_state", "1 if a ComfyUI server is in a state, otherwise 0.", []string{"server", "state"}, nil)
-	descServerQueue    = prometheus.NewDesc("millrace_server_queue_prompts", "Prompts that run or wait on a ComfyUI server: all, and those of other clients.", []string{"server", "kind"}, nil)
-	descServerMemory   = prometheus.NewDesc("millrace_server_memory_bytes", "Memory of a device of a ComfyUI server.", []string{"server", "device", "kind"}, nil)
-	descServerSegments = prometheus.NewDesc("millrace_server_segments_running", "Parts of graphs that run on a ComfyUI server.", []string{"server"}, nil)
-	descServerWaiting  = prometheus.NewDesc("millrace_server_segments_waiting", "Parts of graphs that wait for a ComfyUI server.", nil, nil)
+	descServerState = prometheus.NewDesc("millrace_server_state", "1 if a ComfyUI server is in a state, otherwise 0.",
+		[]string{"server", "state"}, nil)
+	descServerQueue = prometheus.NewDesc("millrace_server_queue_prompts",
+		"Prompts that run or wait on a ComfyUI server: all, and those of other clients.", []string{"server", "kind"}, nil)
+	descServerMemory = prometheus.NewDesc("millrace_server_memory_bytes", "Memory of a device of a ComfyUI server.",
+		[]string{"server", "device", "kind"}, nil)
+	descServerSegments = prometheus.NewDesc("millrace_server_segments_running", "Parts of graphs that run on a ComfyUI server.",
+		[]string{"server"}, nil)
+	descServerWaiting = prometheus.NewDesc("millrace_server_segments_waiting", "Parts of graphs that wait for a ComfyUI server.", nil, nil)
 )
 
 // maxServers bounds the servers with series of their own: those registered first; all others are summed as "other".

@@ -48,7 +48,8 @@ func TestServersHaveSeriesOfTheirOwn(t *testing.T) {
 	for _, want := range []string{
 		`millrace_server_state{server="http://gpu-0:8188",state="busy"} 1`, `millrace_server_state{server="http://gpu-0:8188",state="away"} 0`,
 		`millrace_server_state{server="other",state="busy"} 2`,
-		`millrace_server_queue_prompts{kind="pending",server="http://gpu-0:8188"} 2`, `millrace_server_queue_prompts{kind="foreign",server="other"} 2`,
+		`millrace_server_queue_prompts{kind="pending",server="http://gpu-0:8188"} 2`,
+		`millrace_server_queue_prompts{kind="foreign",server="other"} 2`,
 		`millrace_server_memory_bytes{device="1",kind="total",server="http://gpu-0:8188"} 1.7179869184e+10`,
 		`millrace_server_segments_running{server="http://gpu-49:8188"} 1`, `millrace_server_segments_waiting 3`,
 		`millrace_server_account_seconds_total{account="acme",server="http://gpu-0:8188"} 2`,

@@ -129,7 +129,9 @@ func (r Reconciler) orphans(ctx context.Context) ([]Repair, error) {
 	var token []byte
 	for {
 		page, err := r.Client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
-			Query: fmt.Sprintf("WorkflowType IN ('%s', '%s') AND ExecutionStatus = 'Running'", workflows.RunGraphName, workflows.RunModelName), NextPageToken: token, PageSize: reconcilePage,
+			Query: fmt.Sprintf("WorkflowType IN ('%s', '%s') AND ExecutionStatus = 'Running'",
+				workflows.RunGraphName, workflows.RunModelName),
+			NextPageToken: token, PageSize: reconcilePage,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("list running workflows: %w", err)
@@ -181,7 +183,8 @@ func (r Reconciler) orphan(ctx context.Context, workflow string) ([]Repair, erro
 
 // terminate records the termination of a workflow with its actor and reason, and terminates it.
 func (r Reconciler) terminate(ctx context.Context, workflow string) error {
-	err := operate.Record(ctx, r.Ops.Events, audit.ReconcileStream, gate.All, audit.TypeTermination, audit.TerminationV1{Workflow: workflow}, r.By)
+	err := operate.Record(ctx, r.Ops.Events, audit.ReconcileStream, gate.All, audit.TypeTermination, audit.TerminationV1{Workflow: workflow},
+		r.By)
 	if err != nil {
 		return err
 	}

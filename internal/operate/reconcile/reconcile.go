@@ -45,7 +45,10 @@ type Reconciler struct {
 func (r Reconciler) Compare(ctx context.Context) ([]Repair, error) {
 	var all []Repair
 	known := map[string]bool{}
-	for _, look := range []func(context.Context) ([]Repair, error){r.orphanedRows, r.repairForgotten, r.unstarted, r.repairCalls, r.repairIngestions, r.orphans} {
+	for _, look := range []func(context.Context) ([]Repair, error){
+		r.orphanedRows, r.repairForgotten, r.unstarted, r.repairCalls,
+		r.repairIngestions, r.orphans,
+	} {
 		found, err := look(ctx)
 		if err != nil {
 			return nil, err
@@ -96,7 +99,7 @@ func (r Reconciler) repairForgotten(ctx context.Context) ([]Repair, error) {
 					if err != nil {
 						return err
 					}
-					_, err = r.Ops.Jobs.PlaceAgain(ctx, state, r.By.Actor, r.By.Reason)
+					err = r.Ops.Jobs.PlaceAgain(ctx, state, r.By.Actor, r.By.Reason)
 					return err
 				},
 			})
@@ -137,7 +140,7 @@ func (r Reconciler) slot(ctx context.Context, ref job.RunRef) ([]Repair, error) 
 		return []Repair{{
 			Kind: "job", ID: string(ref.Job), Finding: withoutWorkflow("runs", state), Action: "start it again",
 			Do: func(ctx context.Context) error {
-				_, err := r.Ops.Jobs.Requeue(ctx, ref.Job, r.By.Actor, r.By.Reason)
+				err := r.Ops.Jobs.Requeue(ctx, ref.Job, r.By.Actor, r.By.Reason)
 				return err
 			},
 		}}, nil

@@ -7,7 +7,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/millrace-dev/millrace/internal/operate"
-	"github.com/millrace-dev/millrace/internal/operate/engine"
+	"github.com/millrace-dev/millrace/internal/operate/histories"
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
@@ -51,5 +51,5 @@ func (t Answers[S]) Workflow(ctx context.Context, id string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return engine.WithWorkflows(ctx, t.Engine, history, t.Kind.Workflows(history.State()))
+	return histories.WithWorkflows(ctx, t.Engine, history, t.Kind.Workflows(history.State()))
 }

@@ -21,7 +21,8 @@ const shortestID = 4
 func IDRange(noun, text string) (from, to string, err error) {
 	digits := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(text, noun+"-")), "-", "")
 	if len(digits) < shortestID || len(digits) > 32 || strings.Trim(digits, "0123456789abcdef") != "" {
-		return "", "", fault.New(fault.NotFound, notFound[noun], "%q is not the id of %s %s, or its first %d or more characters", terminal.Clean(text), article(noun), noun, shortestID)
+		return "", "", fault.New(fault.NotFound, notFound[noun], "%q is not the id of %s %s, or its first %d or more characters",
+			terminal.Clean(text), article(noun), noun, shortestID)
 	}
 	padded := func(with string) string {
 		d := digits + strings.Repeat(with, 32-len(digits))
@@ -60,7 +61,8 @@ func FindStream(ctx context.Context, pool *postgres.Pool, noun, text string) (st
 	case len(found) == 0:
 		return "", fault.New(fault.NotFound, notFound[noun], "%s %s does not exist", noun, terminal.Clean(text))
 	case len(found) > 1:
-		return "", fault.New(fault.Conflict, fault.CodeAmbiguousID, "several %ss have ids that begin with %s: give more characters of the id, or the complete id with its prefix (%s, %s, …)",
+		return "", fault.New(fault.Conflict, fault.CodeAmbiguousID,
+			"several %ss have ids that begin with %s: give more characters of the id, or the complete id with its prefix (%s, %s, …)",
 			noun, terminal.Clean(text), found[0], found[1])
 	}
 	return found[0], nil

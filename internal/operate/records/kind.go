@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate"
-	"github.com/millrace-dev/millrace/internal/operate/engine"
+	"github.com/millrace-dev/millrace/internal/operate/histories"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
@@ -19,22 +19,22 @@ import (
 // Kind is a kind of aggregate, with the workflows that run it.
 type Kind[S any] struct {
 	inspect.Kind[S]
-	Workflows func(S) []engine.Execution
+	Workflows func(S) []histories.Execution
 }
 
 var (
-	Calls = Kind[call.Call]{Kind: inspect.Calls, Workflows: func(c call.Call) []engine.Execution {
-		var all []engine.Execution
+	Calls = Kind[call.Call]{Kind: inspect.Calls, Workflows: func(c call.Call) []histories.Execution {
+		var all []histories.Execution
 		for run := 1; run <= max(1, c.Run); run++ {
-			all = append(all, engine.Execution{Run: run, Workflow: c.ID.WorkflowID(run)})
+			all = append(all, histories.Execution{Run: run, Workflow: c.ID.WorkflowID(run)})
 		}
 		return all
 	}}
-	Assets = Kind[asset.Asset]{Kind: inspect.Assets, Workflows: func(a asset.Asset) []engine.Execution {
+	Assets = Kind[asset.Asset]{Kind: inspect.Assets, Workflows: func(a asset.Asset) []histories.Execution {
 		if a.Producer != nil {
 			return nil // the workflow of its job has saved and hashed the asset
 		}
-		return []engine.Execution{{Run: 1, Workflow: cmp.Or(a.VerifiedBy, a.ID.WorkflowID())}}
+		return []histories.Execution{{Run: 1, Workflow: cmp.Or(a.VerifiedBy, a.ID.WorkflowID())}}
 	}}
 )
 

@@ -53,7 +53,11 @@ func writeDifferences(p *terminal.Printer, title string, all []inspect.Differenc
 	}
 	rows := make([][]terminal.Cell, len(all))
 	for i, d := range all {
-		rows[i] = []terminal.Cell{{Text: terminal.Clip(terminal.Clean(d.What), 22), Style: terminal.Bold}, {Text: terminal.Clip(terminal.Clean(orDash(d.A)), valueWidth)}, {Text: orDash(d.B)}}
+		rows[i] = []terminal.Cell{
+			{Text: terminal.Clip(terminal.Clean(d.What), 22), Style: terminal.Bold},
+			{Text: terminal.Clip(terminal.Clean(orDash(d.A)), valueWidth)},
+			{Text: orDash(d.B)},
+		}
 	}
 	p.Line("", terminal.Plain)
 	p.Table([]string{title, "A", "B"}, rows)

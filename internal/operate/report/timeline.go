@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millrace-dev/millrace/internal/domain/credit"
+	"github.com/millrace-dev/millrace/internal/config/amount"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/operate/terminal"
 )
@@ -24,8 +24,16 @@ func Timeline(p *terminal.Printer, t inspect.Timeline) {
 	rows := [][]terminal.Cell{
 		{{Text: "waited for a slot"}, {Text: span(t.WaitedSlot), Right: true}, {}},
 		{{Text: "waited for a worker"}, {Text: span(t.WaitedStart), Right: true}, {Text: t.Worker}},
-		{{Text: "ran"}, {Text: span(t.Ran), Right: true}, {Text: fmt.Sprintf("%s in nodes, %s between and around them", span(t.InNodes), span(between))}},
-		{{Text: "nodes"}, {Text: fmt.Sprint(t.Executed + t.CacheHits), Right: true}, {Text: fmt.Sprintf("%d ran, %d from the cache", t.Executed, t.CacheHits)}},
+		{
+			{Text: "ran"},
+			{Text: span(t.Ran), Right: true},
+			{Text: fmt.Sprintf("%s in nodes, %s between and around them", span(t.InNodes), span(between))},
+		},
+		{
+			{Text: "nodes"},
+			{Text: fmt.Sprint(t.Executed + t.CacheHits), Right: true},
+			{Text: fmt.Sprintf("%d ran, %d from the cache", t.Executed, t.CacheHits)},
+		},
 		{{Text: "in all"}, {Text: span(t.Total), Right: true, Style: terminal.Bold}, {}},
 	}
 	p.Table([]string{"", "", ""}, rows) // the empty header becomes an empty line
@@ -68,7 +76,7 @@ func costOf(micros int64) string {
 	if micros == 0 {
 		return ""
 	}
-	return "$" + credit.Dollars(micros)
+	return "$" + amount.Dollars(micros)
 }
 
 func span(m inspect.Millis) string { return inspect.Span(time.Duration(m)) }

@@ -20,13 +20,20 @@ func All() ([]projections.Projection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []projections.Projection{jobs.NewProjection(types), assets.NewProjection(types), calls.NewProjection(types), usage.NewProjection(types), serverusage.NewProjection(types), hidden.NewProjection(types), webhooks.NewProjection(types), jobindex.NewProjection(types), stats.NewProjection(types)}, nil
+	return []projections.Projection{
+		jobs.NewProjection(types), assets.NewProjection(types), calls.NewProjection(types),
+		usage.NewProjection(types), serverusage.NewProjection(types), hidden.NewProjection(types), webhooks.NewProjection(types),
+		jobindex.NewProjection(types), stats.NewProjection(types),
+	}, nil
 }
 
 // Names returns the names of all views and of the other readers of the log with a checkpoint. An event stays in the
 // log until all of them have read it.
 func Names() []string {
-	return []string{jobs.Name, assets.Name, calls.Name, usage.Name, serverusage.Name, hidden.Name, webhooks.Name, jobindex.Name, stats.Name, webhooks.OutgoingName}
+	return []string{
+		jobs.Name, assets.Name, calls.Name, usage.Name, serverusage.Name, hidden.Name, webhooks.Name, jobindex.Name, stats.Name,
+		webhooks.OutgoingName,
+	}
 }
 
 // Rebuildable reports whether a reader of the log may be rebuilt. The reader that makes webhook messages may not,

@@ -93,7 +93,8 @@ func (v Service) ResumeStream(ctx context.Context, p projections.Projection, str
 	if err := projections.Resume(ctx, v.Pool, p, stream); err != nil {
 		return err
 	}
-	return operate.Record(ctx, v.Events, audit.ViewStream(p.Name()), gate.All, audit.TypeStreamResumed, audit.StreamResumedV1{Stream: stream}, by)
+	return operate.Record(ctx, v.Events, audit.ViewStream(p.Name()), gate.All, audit.TypeStreamResumed, audit.StreamResumedV1{Stream: stream},
+		by)
 }
 
 // Status returns the checkpoint of each view, and its halted streams.
@@ -132,7 +133,9 @@ type Result struct {
 
 // RebuildView folds a view again, replaces the live one and records the change. The event is appended even if ctx is
 // canceled after the replacement.
-func (v Service) RebuildView(ctx context.Context, p projections.Projection, step func(done, total int64), by operate.Attribution) (Result, error) {
+func (v Service) RebuildView(ctx context.Context, p projections.Projection, step func(done, total int64),
+	by operate.Attribution,
+) (Result, error) {
 	began := time.Now()
 	done, err := projections.Rebuild(ctx, v.Pool, p, projections.RebuildOptions{Progress: step})
 	if err != nil {
@@ -150,7 +153,10 @@ func Check(ctx context.Context, pool *postgres.Pool, p projections.Projection, s
 	if err != nil {
 		return Result{}, fmt.Errorf("check %s: %w", p.Name(), err)
 	}
-	return Result{View: p.Name(), Position: report.Position, Rows: report.Rows, Millis: time.Since(began).Milliseconds(), Differences: report.Differences}, nil
+	return Result{
+		View: p.Name(), Position: report.Position, Rows: report.Rows, Millis: time.Since(began).Milliseconds(),
+		Differences: report.Differences,
+	}, nil
 }
 
 // Describe writes the result of a rebuild or a check for people.

@@ -12,35 +12,69 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/webhook"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/operate/action"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 	"github.com/millrace-dev/millrace/internal/postgres/webhookstore"
 	"github.com/millrace-dev/millrace/projections/webhooks"
 )
 
+// Service implements the operators' commands on webhooks.
+type Service struct {
+	Endpoints *webhook.Service
+	Store     *webhookstore.Store
+	Reader    *webhooks.Reader
+	Accounts  *accountstore.Store
+}
+
+// Actions are what operators do to webhooks.
+var Actions = action.Group[*Service]{
+	Use:   "webhooks",
+	Short: "Notify accounts of ended jobs and calls; list and replay failed deliveries",
+	Long: `An account registers an https address, to which the service sends the outcomes of its jobs and
+model calls: signed, at least once, for days if necessary. A message that could not be delivered is
+a dead letter until it is replayed or its retention ends. Addresses and secrets are encrypted; lists
+show only hosts. The id of a webhook may be shortened to its first characters, at least four.`,
+	Example: `  millrace webhooks add https://example.com/hooks --account acme --event 'job.*'
+  millrace webhooks test 0d3c5a0e-9a57-4a4f-8f0b-52a4c1de7b11
+  millrace webhooks dead --account acme
+  millrace webhooks replay --webhook 0d3c5a0e-9a57-4a4f-8f0b-52a4c1de7b11 --yes --reason "their outage is over"`,
+	Actions: []action.For[*Service]{
+		list, register, rotate, deliveries, replayDead, Replay,
+		verb("remove", "Remove a webhook, with all its deliveries"), verb("test", "Send a message of type webhook.test"),
+		verb("enable", "Send new messages to a webhook again"),
+		verb("disable", "Stop sending messages to a webhook; waiting ones become dead letters"),
+	},
+}
+
 // shortID is the minimum length of a prefix of an id.
 var shortID = regexp.MustCompile(`^[0-9a-f-]{4,36}$`)
 
-// Find returns the endpoint whose id begins with text.
-func (o *Service) Find(ctx context.Context, text string) (webhook.ID, error) {
+// Resolve implements action.Resolver.
+func (o *Service) Resolve(ctx context.Context, kind, text string) (string, error) {
+	if text == "" {
+		return "", nil
+	}
+	if kind == "account" {
+		return o.account(ctx, text)
+	}
 	if !shortID.MatchString(text) {
 		return "", webhook.ErrNoEndpoint()
 	}
 	found, err := o.Store.Find(ctx, text)
-	if err != nil {
+	switch {
+	case err != nil:
 		return "", err
-	}
-	switch len(found) {
-	case 0:
+	case len(found) == 0:
 		return "", webhook.ErrNoEndpoint()
-	case 1:
-		return found[0], nil
+	case len(found) > 1:
+		return "", fault.New(fault.Conflict, fault.CodeAmbiguous, "the ids of several webhooks begin with %s", text)
 	}
-	return "", fault.New(fault.Conflict, fault.CodeAmbiguous, "the ids of several webhooks begin with %s", text)
+	return string(found[0]), nil
 }
 
-// Account returns the id of the account that a flag names, and "" for "".
-func (o *Service) Account(ctx context.Context, text string) (string, error) {
-	if text == "" || text == account.LocalID {
+// account returns the id of the account with that name or id. The local account exists in the modes without accounts.
+func (o *Service) account(ctx context.Context, text string) (string, error) {
+	if text == account.LocalID {
 		return text, nil
 	}
 	a, err := o.Accounts.Account(ctx, text)
@@ -50,105 +84,11 @@ func (o *Service) Account(ctx context.Context, text string) (string, error) {
 	return a.ID, err
 }
 
-// Service implements the operators' commands on webhooks for the command line and the admin API. It implements
-// admin.Webhooks.
-type Service struct {
-	Endpoints *webhook.Service
-	Store     *webhookstore.Store
-	Reader    *webhooks.Reader
-	Accounts  *accountstore.Store
-}
-
-// Webhooks implements admin.Webhooks.
-func (o *Service) Webhooks(ctx context.Context, account string) ([]Webhook, error) {
-	accounts := []string{account}
-	if account == "" {
-		var err error
-		if accounts, err = o.Store.Accounts(ctx); err != nil {
-			return nil, err
-		}
-	}
-	books, err := o.Reader.Books(ctx, accounts)
-	if err != nil {
-		return nil, err
-	}
-	all := []Webhook{}
-	for _, account := range accounts {
-		for _, e := range books[account].Endpoints {
-			all = append(all, Webhook{Account: account, Endpoint: e})
-		}
-	}
-	return all, nil
-}
-
-// Deliveries implements admin.Webhooks.
-func (o *Service) Deliveries(ctx context.Context, q webhook.Query) (webhook.Page, error) {
-	return o.Store.Deliveries(ctx, q)
-}
-
-// Register implements admin.Webhooks.
-func (o *Service) Register(ctx context.Context, account string, w webhook.Request, by operate.Attribution) (webhook.EndpointWithURL, string, error) {
-	if err := o.exists(ctx, account); err != nil {
-		return webhook.EndpointWithURL{}, "", err
-	}
-	return o.Endpoints.Register(ctx, account, w, webhook.By(by))
-}
-
-// exists returns an error if an account does not exist. The local account exists in the modes without accounts.
-func (o *Service) exists(ctx context.Context, id string) error {
-	_, err := o.Accounts.Account(ctx, id)
-	if fault.Is(err, fault.NotFound) && id == account.LocalID {
-		return nil
-	}
-	return err
-}
-
-// Do implements admin.Webhooks.
-func (o *Service) Do(ctx context.Context, verb string, id webhook.ID, by operate.Attribution) error {
-	account, err := o.Store.AccountOf(ctx, id)
-	if err != nil {
-		return err
-	}
-	asked := webhook.By(by)
-	switch verb {
-	case "enable", "disable":
-		enabled := verb == "enable"
-		_, err = o.Endpoints.Change(ctx, account, id, webhook.Request{Enabled: &enabled}, asked)
-	case "test":
-		_, err = o.Endpoints.Test(ctx, account, id, asked)
-	case "remove":
-		err = o.Endpoints.Remove(ctx, account, id, asked)
-	default:
-		err = fault.New(fault.NotFound, fault.CodeNotFound, "there is nothing at this path")
-	}
-	return err
-}
-
-// Rotate gives an endpoint a new secret.
-func (o *Service) Rotate(ctx context.Context, id webhook.ID, by operate.Attribution) (string, error) {
-	account, err := o.Store.AccountOf(ctx, id)
-	if err != nil {
-		return "", err
-	}
-	secret, _, err := o.Endpoints.Rotate(ctx, account, id, webhook.DefaultOverlap, webhook.By(by))
-	return secret, err
-}
-
-// Replay implements admin.Webhooks.
-func (o *Service) Replay(ctx context.Context, id webhook.ID, only *uuid.UUID, by operate.Attribution) (int, error) {
-	account, err := o.Store.AccountOf(ctx, id)
+// replay attempts an ended delivery again; only = nil attempts all dead letters of the endpoint.
+func (o *Service) replay(ctx context.Context, id webhook.ID, only *uuid.UUID, by operate.Attribution) (int, error) {
+	owner, err := o.Store.AccountOf(ctx, id)
 	if err != nil {
 		return 0, err
 	}
-	return o.Endpoints.Replay(ctx, account, id, only, webhook.By(by))
-}
-
-// ReplayOne replays a delivery of any endpoint.
-func (o *Service) ReplayOne(ctx context.Context, id uuid.UUID, by operate.Attribution) error {
-	d, err := o.Store.Delivery(ctx, "", id)
-	if err != nil {
-		return err
-	}
-	_, err = o.Replay(ctx, d.Webhook, &id, by)
-	return err
+	return o.Endpoints.Replay(ctx, owner, id, only, webhook.By(by))
 }

@@ -32,7 +32,8 @@ func New(pool *pgxpool.Pool) *Store { return &Store{pool: pool} }
 func (s *Store) IdentityByKey(ctx context.Context, hash account.KeyHash) (account.Identity, error) {
 	var id account.Identity
 	var suspended, noted bool
-	err := s.pool.QueryRow(ctx, `select a.id, a.tier, a.active, a.suspended, not a.router, a.router_models, a.router_denied, k.scopes, k.prefix, coalesce(k.last_used_at > now() - interval '1 minute', false)
+	err := s.pool.QueryRow(ctx, `select a.id, a.tier, a.active, a.suspended, not a.router, a.router_models, a.router_denied, k.scopes,
+		k.prefix, coalesce(k.last_used_at > now() - interval '1 minute', false)
 		from api_keys k join accounts a on a.id = k.account
 		where k.hash = $1 and k.revoked_at is null`, hash[:]).
 		Scan(&id.Account, &id.Tier, &id.Active, &suspended, &id.Access.Off, &id.Access.Models, &id.Access.Denied, &id.Scopes, &id.Key, &noted)
@@ -60,12 +61,16 @@ func (s *Store) noteUse(ctx context.Context, hash account.KeyHash) {
 	}
 }
 
-const accountColumns = `id, name, tier, active, suspended, not router, router_models, router_denied, server_labels, storage_limit, created_at`
+const accountColumns = `id, name, tier, active, suspended, not router, router_models, router_denied, server_labels, storage_limit,
+	created_at`
 
 // scanAccount reads a row that begins with accountColumns and goes on with those of more.
 func scanAccount(row pgx.Row, more ...any) (account.Account, error) {
 	var a account.Account
-	columns := []any{&a.ID, &a.Name, &a.Tier, &a.Active, &a.Suspended, &a.Access.Off, &a.Access.Models, &a.Access.Denied, &a.Labels.Allowed, &a.Storage, &a.CreatedAt}
+	columns := []any{
+		&a.ID, &a.Name, &a.Tier, &a.Active, &a.Suspended, &a.Access.Off, &a.Access.Models, &a.Access.Denied, &a.Labels.Allowed,
+		&a.Storage, &a.CreatedAt,
+	}
 	err := row.Scan(append(columns, more...)...)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return account.Account{}, fault.Wrap(err, fault.NotFound, fault.CodeNotFound, "no such account")
@@ -79,15 +84,14 @@ func (s *Store) Create(ctx context.Context, name string, tier account.Tier) (acc
 	return createAccount(ctx, s.pool, name, tier)
 }
 
-func createAccount(ctx context.Context, db accountDB, name string, tier account.Tier) (account.Account, error) {
+func createAccount(ctx context.Context, db postgres.RowQueryer, name string, tier account.Tier) (account.Account, error) {
 	if err := account.CheckName(name); err != nil {
 		return account.Account{}, err
 	}
 	a, err := scanAccount(db.QueryRow(ctx, `insert into accounts (id, name, tier) values ($1, $2, $3)
 		returning `+accountColumns, uuid.NewString(), name, tier))
-	const uniqueViolation = "23505"
 	var pg *pgconn.PgError
-	if errors.As(err, &pg) && pg.Code == uniqueViolation {
+	if errors.As(err, &pg) && pg.Code == postgres.UniqueViolation {
 		return account.Account{}, fault.Wrap(err, fault.Conflict, fault.CodeAccountExists, "an account named %q exists", name)
 	}
 	if err != nil {
@@ -121,18 +125,12 @@ func (s *Store) Accounts(ctx context.Context) ([]account.Account, error) {
 		`select `+accountColumns+` from accounts order by name`)
 }
 
+const insertKey = `insert into api_keys (id, account, hash, prefix, scopes) values ($1, $2, $3, $4, $5)`
+
 // AddKey implements account.Store.
 func (s *Store) AddKey(ctx context.Context, key account.Key, hash account.KeyHash) error {
-	return addKey(ctx, s.pool, key, hash)
-}
-
-func addKey(ctx context.Context, db accountDB, key account.Key, hash account.KeyHash) error {
-	_, err := db.Exec(ctx, `insert into api_keys (id, account, hash, prefix, scopes) values ($1, $2, $3, $4, $5)`,
-		key.ID, key.Account, hash[:], key.Prefix, key.Scopes)
-	if err != nil {
-		return postgres.Classify(err, "add a key")
-	}
-	return nil
+	_, err := s.pool.Exec(ctx, insertKey, key.ID, key.Account, hash[:], key.Prefix, key.Scopes)
+	return postgres.Classify(err, "add a key")
 }
 
 // Keys implements account.Store.
@@ -145,22 +143,27 @@ func (s *Store) Keys(ctx context.Context, owner string) ([]account.Key, error) {
 		where account = $1 order by created_at, id`, owner)
 }
 
+const revokeKey = `update api_keys set revoked_at = coalesce(revoked_at, now()) where account = $1 and id = $2`
+
 // RevokeKey implements account.Store.
 func (s *Store) RevokeKey(ctx context.Context, owner, id string) error {
-	return revokeKey(ctx, s.pool, owner, id)
+	if err := checkKeyID(id); err != nil {
+		return err
+	}
+	tag, err := s.pool.Exec(ctx, revokeKey, owner, id)
+	if err == nil && tag.RowsAffected() == 0 {
+		return errNoKey(nil)
+	}
+	return postgres.Classify(err, "revoke a key")
 }
 
-func revokeKey(ctx context.Context, db accountDB, owner, id string) error {
+func checkKeyID(id string) error {
 	if _, err := uuid.Parse(id); err != nil {
-		return fault.Wrap(err, fault.NotFound, fault.CodeNotFound, "no such key")
-	}
-	tag, err := db.Exec(ctx, `update api_keys set revoked_at = coalesce(revoked_at, now())
-		where account = $1 and id = $2`, owner, id)
-	if err != nil {
-		return postgres.Classify(err, "revoke a key")
-	}
-	if tag.RowsAffected() == 0 {
-		return fault.New(fault.NotFound, fault.CodeNotFound, "no such key")
+		return errNoKey(err)
 	}
 	return nil
+}
+
+func errNoKey(cause error) error {
+	return fault.Wrap(cause, fault.NotFound, fault.CodeNotFound, "no such key")
 }

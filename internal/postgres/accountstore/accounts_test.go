@@ -45,7 +45,8 @@ func TestAccountsAndTheirKeys(t *testing.T) {
 	id, err := auth.Authenticate(t.Context(), secret)
 	require.NoError(t, err)
 	require.Equal(t, account.Identity{
-		Account: acme.ID, Tier: account.TierCreator, Active: true, Key: key.Prefix, Scopes: []account.Scope{account.ScopeRead, account.ScopeWrite},
+		Account: acme.ID, Tier: account.TierCreator, Active: true, Key: key.Prefix,
+		Scopes: []account.Scope{account.ScopeRead, account.ScopeWrite},
 		Access: account.Access{Denied: []string{}},
 	}, id)
 	id, err = auth.Authenticate(t.Context(), reader)
@@ -99,7 +100,8 @@ func TestTheLastUseOfAKeyIsRecorded(t *testing.T) {
 
 	_, err = pool.Exec(t.Context(), `update api_keys set last_used_at = null`)
 	require.NoError(t, err)
-	_, err = pool.Exec(t.Context(), `alter database `+pgx.Identifier{pool.Config().ConnConfig.Database}.Sanitize()+` set default_transaction_read_only = on`)
+	_, err = pool.Exec(t.Context(), `alter database `+pgx.Identifier{pool.Config().ConnConfig.Database}.Sanitize()+`
+		set default_transaction_read_only = on`)
 	require.NoError(t, err)
 	pool.Reset()
 	require.Nil(t, use(), "a database that takes nothing still tells who may read")
@@ -130,7 +132,8 @@ func TestReplicasAreListedWhileTheyLive(t *testing.T) {
 	peers, err := replicas.Peers(t.Context())
 	require.NoError(t, err)
 	require.ElementsMatch(t, []peer.Replica{a, b}, peers)
-	_, err = pool.Exec(t.Context(), `update replicas set heartbeat = now() - make_interval(secs => $1) where id = $2`, time.Minute.Seconds(), b.ID)
+	_, err = pool.Exec(t.Context(), `update replicas set heartbeat = now() - make_interval(secs => $1) where id = $2`, time.Minute.Seconds(),
+		b.ID)
 	require.NoError(t, err)
 	peers, err = replicas.Peers(t.Context())
 	require.NoError(t, err)
@@ -157,7 +160,8 @@ func TestAnAccountPaysUnlessItsCreditIsUsedUp(t *testing.T) {
 	other, err := store.Create(t.Context(), "other", account.TierPro)
 	require.NoError(t, err)
 	has := func(available int64) {
-		_, err := pool.Exec(t.Context(), `insert into credit_balances (account, granted, available, held, settled, version) values ($1, 10, $2, 0, 10 - $2::bigint, 1)
+		_, err := pool.Exec(t.Context(), `insert into credit_balances (account, granted, available, held, settled, version) values ($1, 10, $2,
+			0, 10 - $2::bigint, 1)
 			on conflict (account) do update set available = excluded.available, settled = excluded.settled`, account.LocalID, available)
 		require.NoError(t, err)
 	}

@@ -18,9 +18,9 @@ import (
 // Credits implements the ledgers of accounts. Each change locks the account's balance row, changes it and appends the
 // event at the version that the row expects, so that the row and the log always agree.
 //
-// Methods that end in Tx are part of a transaction of the caller: they write the rows and return the event as an
-// append, or none if nothing changed. The caller passes it to AppendAll, together with its own events, as the last
-// statement; Joined makes one append of those to one ledger. After an error the caller must roll back.
+// Methods that end in Tx are part of a decision of the caller: they write the rows and return the event as an append, or
+// none if nothing changed, which the caller adds to its own; Joined makes one append of those to one ledger. After an
+// error the decision must fail.
 type Credits struct {
 	pool   *pgxpool.Pool
 	events *eventstore.Store
@@ -62,36 +62,31 @@ func (c *Credits) Grant(ctx context.Context, account string, micros int64, actor
 		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "a grant must name an account and a reason")
 	}
 	first := uuid.New()
-	_, err := c.events.RetryAmbiguous(ctx, first, func(ctx context.Context) error {
-		return postgres.InTx(ctx, c.pool, func(tx pgx.Tx) error { return c.grant(ctx, tx, first, account, micros, actor, reason) })
+	var version int64
+	_, err := c.events.Write(ctx, eventstore.Decision{
+		What: "grant credit to account " + account, First: first,
+		Read: func(q *pgx.Batch) {
+			version = 0
+			q.Queue(grantCredit, account, micros).QueryRow(func(row pgx.Row) error { return ignoreNoRows(row.Scan(&version)) })
+		},
+		Decide: func(_ context.Context, _ postgres.Tx, changes *eventstore.Changes) error {
+			if version == 0 {
+				return credit.Insufficient()
+			}
+			return changes.Append(eventlog.Append{
+				Stream: credit.Stream(account), Account: account, Expected: version - 1,
+				Events: []eventlog.Event{{ID: first, Type: credit.TypeGranted, Data: credit.GrantedV1{Micros: micros}}},
+				Meta:   eventlog.Meta{Actor: actor, Reason: reason},
+			})
+		},
 	})
-	if err != nil {
-		return postgres.Classify(err, "grant credit to account "+account)
-	}
-	c.events.Wake()
-	return nil
+	return err
 }
 
-// errAlreadyGranted ends an attempt after an earlier attempt was committed.
-var errAlreadyGranted = errors.New("the grant is recorded")
-
-// grant is one attempt at a grant; first is the id of its event.
-func (c *Credits) grant(ctx context.Context, tx pgx.Tx, first uuid.UUID, account string, micros int64, actor, reason string) error {
-	var version int64
-	err := tx.QueryRow(ctx, grantCredit, account, micros).Scan(&version)
+// ignoreNoRows returns nil for a query that found no row.
+func ignoreNoRows(err error) error {
 	if errors.Is(err, pgx.ErrNoRows) {
-		return credit.Insufficient()
-	}
-	if err != nil {
-		return err
-	}
-	recorded, err := c.events.AppendTx(ctx, tx, eventlog.Append{
-		Stream: credit.Stream(account), Account: account, Expected: version - 1,
-		Events: []eventlog.Event{{ID: first, Type: credit.TypeGranted, Data: credit.GrantedV1{Micros: micros}}},
-		Meta:   eventlog.Meta{Actor: actor, Reason: reason},
-	})
-	if err == nil && recorded[0].Version != version {
-		return errAlreadyGranted
+		return nil
 	}
 	return err
 }
@@ -111,7 +106,7 @@ const reserveCredit = `
 // If less is available, it fails with insufficient_credits (Exhausted); a released id is Conflict. For an account
 // that is not metered, nothing is recorded.
 func (c *Credits) Hold(ctx context.Context, account, hold string, micros int64) error {
-	return c.transact(ctx, "hold credit of account "+account, func(tx pgx.Tx) ([]eventlog.Append, error) {
+	return c.write(ctx, "hold credit of account "+account, func(ctx context.Context, tx postgres.Tx) ([]eventlog.Append, error) {
 		return c.HoldTx(ctx, tx, account, hold, micros)
 	})
 }
@@ -159,7 +154,7 @@ const endReservation = `
 // nothing; the first amount stays. A released reservation is Conflict. If there is no reservation, because the
 // account was not metered then, nothing changes.
 func (c *Credits) Settle(ctx context.Context, account, hold string, micros int64) error {
-	return c.transact(ctx, "settle credit of account "+account, func(tx pgx.Tx) ([]eventlog.Append, error) {
+	return c.write(ctx, "settle credit of account "+account, func(ctx context.Context, tx postgres.Tx) ([]eventlog.Append, error) {
 		return c.SettleTx(ctx, tx, account, hold, micros)
 	})
 }
@@ -176,7 +171,7 @@ func (c *Credits) SettleTx(ctx context.Context, tx postgres.RowQueryer, account,
 // Release ends a reservation of which nothing was spent. It does not change a reservation that has ended or was never
 // made.
 func (c *Credits) Release(ctx context.Context, account, hold string) error {
-	return c.transact(ctx, "release credit of account "+account, func(tx pgx.Tx) ([]eventlog.Append, error) {
+	return c.write(ctx, "release credit of account "+account, func(ctx context.Context, tx postgres.Tx) ([]eventlog.Append, error) {
 		return c.ReleaseTx(ctx, tx, account, hold)
 	})
 }
@@ -223,7 +218,9 @@ func (c *Credits) ReleaseAllTx(ctx context.Context, tx postgres.Queryer, account
 }
 
 // end ends a reservation. It returns version 0 if there was no open reservation.
-func (c *Credits) end(ctx context.Context, tx postgres.RowQueryer, account, hold string, as credit.HoldState, spent int64) (version, held int64, err error) {
+func (c *Credits) end(ctx context.Context, tx postgres.RowQueryer, account, hold string, as credit.HoldState,
+	spent int64,
+) (version, held int64, err error) {
 	if err := checkHold(hold, spent); err != nil {
 		return 0, 0, err
 	}
@@ -275,19 +272,17 @@ func ledgerEvent(account, hold string, version int64, eventType string, data any
 	}}
 }
 
-// transact commits the writes of change together with the events that it returns.
-func (c *Credits) transact(ctx context.Context, what string, change func(pgx.Tx) ([]eventlog.Append, error)) error {
-	err := pgx.BeginFunc(ctx, c.pool, func(tx pgx.Tx) error {
-		appends, err := change(tx)
-		if err != nil {
+// write carries out a change that returns its events.
+func (c *Credits) write(ctx context.Context, what string, change func(context.Context, postgres.Tx) ([]eventlog.Append, error)) error {
+	_, err := c.events.Write(ctx, eventstore.Decision{
+		What: what, Repeats: true,
+		Decide: func(ctx context.Context, tx postgres.Tx, changes *eventstore.Changes) error {
+			appends, err := change(ctx, tx)
+			if err == nil {
+				err = changes.Append(appends...)
+			}
 			return err
-		}
-		_, err = c.events.AppendAll(ctx, tx, appends)
-		return err
+		},
 	})
-	if err != nil {
-		return postgres.Classify(err, what)
-	}
-	c.events.Wake()
-	return nil
+	return err
 }

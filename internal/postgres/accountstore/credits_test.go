@@ -2,6 +2,7 @@ package accountstore_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -13,9 +14,11 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"github.com/millrace-dev/millrace/internal/config/amount"
 	"github.com/millrace-dev/millrace/internal/domain/credit"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 	"github.com/millrace-dev/millrace/internal/postgres/storetest"
@@ -40,8 +43,8 @@ func balance(t *testing.T, credits *accountstore.Credits, account string) credit
 func TestAnAccountWithoutALedgerIsNotMetered(t *testing.T) {
 	t.Parallel()
 	credits, events, _ := newCredits(t)
-	require.NoError(t, credits.Hold(t.Context(), "a", "h", credit.Dollar))
-	require.NoError(t, credits.Settle(t.Context(), "a", "h", credit.Dollar))
+	require.NoError(t, credits.Hold(t.Context(), "a", "h", amount.Dollar))
+	require.NoError(t, credits.Settle(t.Context(), "a", "h", amount.Dollar))
 	require.NoError(t, credits.Release(t.Context(), "a", "h"))
 	require.Equal(t, credit.Balance{}, balance(t, credits, "a"))
 	recorded, err := events.ReadStream(t.Context(), credit.Stream("a"), 0, 10)
@@ -49,7 +52,7 @@ func TestAnAccountWithoutALedgerIsNotMetered(t *testing.T) {
 	require.Empty(t, recorded)
 	require.NoError(t, credits.Grant(t.Context(), "a", 0, "operator", "metered from now"))
 	require.Equal(t, fault.CodeInsufficientCredits, fault.CodeOf(credits.Hold(t.Context(), "a", "h2", 1)))
-	require.NoError(t, credits.Settle(t.Context(), "a", "h", credit.Dollar), "held before there was a ledger")
+	require.NoError(t, credits.Settle(t.Context(), "a", "h", amount.Dollar), "held before there was a ledger")
 	require.Equal(t, credit.Balance{Metered: true}, balance(t, credits, "a"))
 }
 
@@ -131,8 +134,14 @@ func TestConcurrentReservationsOfOneIDCountOnce(t *testing.T) {
 		do   func(context.Context) error
 		want credit.Balance
 	}{
-		{func(ctx context.Context) error { return credits.Hold(ctx, "a", "h", 7) }, credit.Balance{Metered: true, Available: 3, Held: 7, Granted: 10}},
-		{func(ctx context.Context) error { return credits.Settle(ctx, "a", "h", 5) }, credit.Balance{Metered: true, Available: 5, Settled: 5, Granted: 10}},
+		{
+			func(ctx context.Context) error { return credits.Hold(ctx, "a", "h", 7) },
+			credit.Balance{Metered: true, Available: 3, Held: 7, Granted: 10},
+		},
+		{
+			func(ctx context.Context) error { return credits.Settle(ctx, "a", "h", 5) },
+			credit.Balance{Metered: true, Available: 5, Settled: 5, Granted: 10},
+		},
 	} {
 		errs := make([]error, 12)
 		var group sync.WaitGroup
@@ -224,19 +233,19 @@ func tamper(t *testing.T, pool *pgxpool.Pool, account string) {
 // A hold is part of the caller's transaction: it comes and goes with it.
 func TestReservationJoinsTheCallersTransaction(t *testing.T) {
 	t.Parallel()
-	credits, events, pool := newCredits(t)
+	credits, events, _ := newCredits(t)
 	require.NoError(t, credits.Grant(t.Context(), "a", 10, "ops", "test"))
 	admit := func(hold string, fail error) error {
-		return pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
-			appends, err := credits.HoldTx(t.Context(), tx, "a", hold, 4)
-			if err != nil {
-				return err
-			}
-			if _, err := events.AppendAll(t.Context(), tx, appends); err != nil {
-				return err
-			}
-			return fail
+		_, err := events.Write(t.Context(), eventstore.Decision{
+			Decide: func(ctx context.Context, tx postgres.Tx, c *eventstore.Changes) error {
+				appends, err := credits.HoldTx(ctx, tx, "a", hold, 4)
+				if err != nil {
+					return err
+				}
+				return errors.Join(c.Append(appends...), fail)
+			},
 		})
+		return err
 	}
 	require.Error(t, admit("h1", fault.New(fault.Invalid, "", "the rest of the admission fails")))
 	require.Equal(t, credit.Balance{Metered: true, Available: 10, Granted: 10}, balance(t, credits, "a"))

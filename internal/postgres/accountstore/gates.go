@@ -2,7 +2,6 @@ package accountstore
 
 import (
 	"context"
-	"errors"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -42,30 +41,32 @@ func (q *Gates) Set(ctx context.Context, c gate.Change) (gate.State, error) {
 	if err := c.Check(); err != nil {
 		return gate.State{}, err
 	}
-	err := pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error {
-		var was gate.Mode
-		err := tx.QueryRow(ctx, lockMode, c.Account).Scan(&was)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return fault.New(fault.NotFound, fault.CodeNotFound, "no such account")
-		}
-		if err != nil || was == c.Mode {
-			return err
-		}
-		if _, err := tx.Exec(ctx, `update job_lanes set mode = $2 where account = $1`, c.Account, string(c.Mode)); err != nil {
-			return err
-		}
-		eventType, data := gate.ChangeEvent(c.Mode, was)
-		_, err = q.events.AppendTx(ctx, tx, eventlog.Append{
-			Stream: gate.Stream(c.Account), Account: c.Account, Expected: eventlog.AnyVersion,
-			Events: []eventlog.Event{{ID: uuid.New(), Type: eventType, Data: data}},
-			Meta:   eventlog.Meta{Actor: c.Actor, Reason: c.Reason, RequestID: c.RequestID},
-		})
-		return err
+	var was gate.Mode
+	_, err := q.events.Write(ctx, eventstore.Decision{
+		What: "change the queue of account " + c.Account,
+		Read: func(b *pgx.Batch) {
+			was = ""
+			b.Queue(lockMode, c.Account).QueryRow(func(row pgx.Row) error { return ignoreNoRows(row.Scan(&was)) })
+		},
+		Decide: func(_ context.Context, _ postgres.Tx, changes *eventstore.Changes) error {
+			if was == "" {
+				return fault.New(fault.NotFound, fault.CodeNotFound, "no such account")
+			}
+			if was == c.Mode {
+				return eventstore.ErrNothing
+			}
+			changes.Queue(`update job_lanes set mode = $2 where account = $1`, c.Account, string(c.Mode))
+			eventType, data := gate.ChangeEvent(c.Mode, was)
+			return changes.Append(eventlog.Append{
+				Stream: gate.Stream(c.Account), Account: c.Account, Expected: eventlog.AnyVersion,
+				Events: []eventlog.Event{{ID: uuid.New(), Type: eventType, Data: data}},
+				Meta:   eventlog.Meta{Actor: c.Actor, Reason: c.Reason, RequestID: c.RequestID},
+			})
+		},
 	})
 	if err != nil {
-		return gate.State{}, postgres.Classify(err, "change the queue of account "+c.Account)
+		return gate.State{}, err
 	}
-	q.events.Wake()
 	return q.State(ctx, c.Account)
 }
 

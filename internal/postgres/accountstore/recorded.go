@@ -10,14 +10,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/audit"
 	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
-
-// accountDB is a pool or a transaction.
-type accountDB interface {
-	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
-	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
-}
 
 // accountReads are the reads that RecordedAccounts does not change.
 type accountReads = Store
@@ -38,51 +33,64 @@ func (s *Store) Recorded(events *eventstore.Store, by eventlog.Meta) *RecordedAc
 
 // Create implements account.Store.
 func (s *RecordedAccounts) Create(ctx context.Context, name string, tier account.Tier) (a account.Account, err error) {
-	err = s.change(ctx, func(tx pgx.Tx) error {
-		if a, err = createAccount(ctx, tx, name, tier); err != nil {
-			return err
-		}
-		return s.record(ctx, tx, a.ID, audit.TypeAccountCreated, audit.AccountCreatedV1{Name: name, Tier: string(tier)})
+	err = s.write(ctx, eventstore.Decision{
+		What: "create an account",
+		Decide: func(ctx context.Context, tx postgres.Tx, c *eventstore.Changes) error {
+			if a, err = createAccount(ctx, tx, name, tier); err != nil {
+				return err
+			}
+			return s.record(c, a.ID, audit.TypeAccountCreated, audit.AccountCreatedV1{Name: name, Tier: string(tier)})
+		},
 	})
 	return a, err
 }
 
 // AddKey implements account.Store.
 func (s *RecordedAccounts) AddKey(ctx context.Context, key account.Key, hash account.KeyHash) error {
-	return s.change(ctx, func(tx pgx.Tx) error {
-		if err := addKey(ctx, tx, key, hash); err != nil {
-			return err
-		}
-		names := make([]string, len(key.Scopes))
-		for i, scope := range key.Scopes {
-			names[i] = string(scope)
-		}
-		return s.record(ctx, tx, key.Account, audit.TypeKeyIssued, audit.KeyIssuedV1{Key: key.ID, Scopes: names})
+	names := make([]string, len(key.Scopes))
+	for i, scope := range key.Scopes {
+		names[i] = string(scope)
+	}
+	return s.write(ctx, eventstore.Decision{
+		What: "add a key",
+		Decide: func(_ context.Context, _ postgres.Tx, c *eventstore.Changes) error {
+			c.Queue(insertKey, key.ID, key.Account, hash[:], key.Prefix, key.Scopes)
+			return s.record(c, key.Account, audit.TypeKeyIssued, audit.KeyIssuedV1{Key: key.ID, Scopes: names})
+		},
 	})
 }
 
 // RevokeKey implements account.Store.
 func (s *RecordedAccounts) RevokeKey(ctx context.Context, owner, id string) error {
-	return s.change(ctx, func(tx pgx.Tx) error {
-		if err := revokeKey(ctx, tx, owner, id); err != nil {
-			return err
-		}
-		return s.record(ctx, tx, owner, audit.TypeKeyRevoked, audit.KeyRevokedV1{Key: id})
+	if err := checkKeyID(id); err != nil {
+		return err
+	}
+	var revoked pgconn.CommandTag
+	return s.write(ctx, eventstore.Decision{
+		What: "revoke a key",
+		Read: func(q *pgx.Batch) {
+			q.Queue(revokeKey, owner, id).Exec(func(tag pgconn.CommandTag) error {
+				revoked = tag
+				return nil
+			})
+		},
+		Decide: func(_ context.Context, _ postgres.Tx, c *eventstore.Changes) error {
+			if revoked.RowsAffected() == 0 {
+				return errNoKey(nil)
+			}
+			return s.record(c, owner, audit.TypeKeyRevoked, audit.KeyRevokedV1{Key: id})
+		},
 	})
 }
 
-func (s *RecordedAccounts) change(ctx context.Context, do func(pgx.Tx) error) error {
-	if err := pgx.BeginFunc(ctx, s.pool, do); err != nil {
-		return err
-	}
-	s.events.Wake()
-	return nil
+func (s *RecordedAccounts) write(ctx context.Context, d eventstore.Decision) error {
+	_, err := s.events.Write(ctx, d)
+	return err
 }
 
-func (s *RecordedAccounts) record(ctx context.Context, tx pgx.Tx, owner, eventType string, data any) error {
-	_, err := s.events.AppendTx(ctx, tx, eventlog.Append{
+func (s *RecordedAccounts) record(c *eventstore.Changes, owner, eventType string, data any) error {
+	return c.Append(eventlog.Append{
 		Stream: account.Stream(owner), Account: owner, Expected: eventlog.AnyVersion, Meta: s.by,
 		Events: []eventlog.Event{{ID: uuid.New(), Type: eventType, Data: data}},
 	})
-	return err
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
 // Storage reads the storage usage and limits of accounts. A nil Storage has no limits.
@@ -66,6 +67,9 @@ func (s *Storage) Limit(ctx context.Context, id string) (int64, error) {
 	return limit, nil
 }
 
+// LimitOf returns the storage limit according to a in bytes, 0 = no limit.
+func (s *Storage) LimitOf(a account.Account) int64 { return a.StorageLimit(s.standard) }
+
 // Forget removes the cached limit of an account, which this process has changed.
 func (s *Storage) Forget(id string) {
 	s.mu.Lock()
@@ -113,13 +117,15 @@ func (s *Storage) UsageOf(ctx context.Context, a account.Account) (account.Stora
 
 // readUsage reads a range of the primary key: an account has at most 64 rows.
 func (s *Storage) readUsage(ctx context.Context, id string) (kept account.Storage, err error) {
-	err = s.pool.QueryRow(ctx, `select coalesce(sum(bytes), 0)::bigint, coalesce(sum(files), 0)::bigint from account_storage where account = $1`, id).
+	err = s.pool.QueryRow(ctx, `select coalesce(sum(bytes), 0)::bigint, coalesce(sum(files), 0)::bigint from account_storage
+		where account = $1`, id).
 		Scan(&kept.Bytes, &kept.Files)
 	return kept, postgres.Classify(err, "look up how much an account keeps")
 }
 
 // storingAccounts are the accounts that store data, with their usage and limit; $1 is the deployment's limit.
-const storingAccounts = `select s.account, sum(s.bytes)::bigint as bytes, sum(s.files)::bigint as files, coalesce(min(a.storage_limit), $1)::bigint as allowed
+const storingAccounts = `select s.account, sum(s.bytes)::bigint as bytes, sum(s.files)::bigint as files, coalesce(min(a.storage_limit),
+	$1)::bigint as allowed
 	from account_storage s left join accounts a on a.id = s.account group by s.account having sum(s.files) <> 0`
 
 // All returns the usage and limit of each account that stores data.
@@ -141,7 +147,8 @@ func (s *Storage) All(ctx context.Context) (map[string]account.Storage, error) {
 // Largest returns the n accounts with the highest usage, the usage of all others together, and the number of accounts
 // at their limit.
 func (s *Storage) Largest(ctx context.Context, n int) (largest []LargeAccount, rest, full int64, err error) {
-	rows, err := s.pool.Query(ctx, `select account, bytes, allowed, sum(bytes) over ()::bigint, count(*) filter (where allowed > 0 and bytes >= allowed) over ()
+	rows, err := s.pool.Query(ctx, `select account, bytes, allowed, sum(bytes) over ()::bigint, count(*) filter (where allowed > 0
+		and bytes >= allowed) over ()
 		from (`+storingAccounts+`) k order by bytes desc, account limit $2`, s.standard, n)
 	if err != nil {
 		return nil, 0, 0, postgres.Classify(err, "look up who keeps most")
@@ -174,21 +181,10 @@ func (s *Storage) Recount(ctx context.Context, id string) (counted, kept account
 	return counted, kept, postgres.Classify(err, "count what an account keeps")
 }
 
-const withinStorage = `select within_storage_by($1, $2, $3)`
-
 // QueueWithin queues the check that at most added bytes are within the account's limit. Without a limit it queues
 // nothing.
-func QueueWithin(q *pgx.Batch, id string, limit, added int64) {
+func QueueWithin(c *eventstore.Changes, id string, limit, added int64) {
 	if limit > 0 {
-		q.Queue(withinStorage, id, limit, added)
+		c.Queue(`select within_storage_by($1, $2, $3)`, id, limit, added)
 	}
-}
-
-// Within checks that at most added bytes of tx are within the account's limit.
-func Within(ctx context.Context, tx pgx.Tx, id string, limit, added int64) error {
-	if limit == 0 {
-		return nil
-	}
-	_, err := tx.Exec(ctx, withinStorage, id, limit, added)
-	return postgres.Classify(err, "check how much an account keeps")
 }

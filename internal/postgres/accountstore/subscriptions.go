@@ -5,7 +5,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/eventlog"
@@ -14,15 +13,10 @@ import (
 )
 
 // Subscriptions changes the tiers, rights and limits of accounts, and records each change as an event.
-type Subscriptions struct {
-	pool   *pgxpool.Pool
-	events *eventstore.Store
-}
+type Subscriptions struct{ events *eventstore.Store }
 
-// NewSubscriptions returns the subscriptions in pool's database that appends through events.
-func NewSubscriptions(pool *pgxpool.Pool, events *eventstore.Store) *Subscriptions {
-	return &Subscriptions{pool: pool, events: events}
-}
+// NewSubscriptions returns the subscriptions that are changed through events.
+func NewSubscriptions(events *eventstore.Store) *Subscriptions { return &Subscriptions{events: events} }
 
 // Change applies a change and returns the changed account. Values that are already in force are not recorded. The
 // change takes effect from the next request and the next admission on, in every process. An unknown account is
@@ -32,28 +26,31 @@ func (s *Subscriptions) Change(ctx context.Context, c account.Change) (account.A
 		return account.Account{}, err
 	}
 	var a account.Account
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) (err error) {
-		if a, err = scanAccount(tx.QueryRow(ctx, `select `+accountColumns+` from accounts where id = $1 for update`, c.Account)); err != nil {
-			return err
-		}
-		events := subscriptionEvents(&a, c)
-		if len(events) == 0 {
-			return nil
-		}
-		if _, err = tx.Exec(ctx, `update accounts set tier = $2, active = $3, router = $4, router_models = $5, router_denied = $6, suspended = $7, storage_limit = $8,
-			server_labels = $9 where id = $1`, a.ID, a.Tier, a.Active, !a.Access.Off, a.Access.Models, noNil(a.Access.Denied), a.Suspended, a.Storage, a.Labels.Allowed); err != nil {
-			return err
-		}
-		_, err = s.events.AppendTx(ctx, tx, eventlog.Append{
-			Stream: account.Stream(a.ID), Account: a.ID, Expected: eventlog.AnyVersion, Events: events,
-			Meta: eventlog.Meta{Actor: c.Actor, Reason: c.Reason, RequestID: c.RequestID},
-		})
-		return err
+	_, err := s.events.Write(ctx, eventstore.Decision{
+		What: "change account " + c.Account,
+		Read: func(q *pgx.Batch) {
+			q.Queue(`select `+accountColumns+` from accounts where id = $1 for update`, c.Account).QueryRow(func(row pgx.Row) (err error) {
+				a, err = scanAccount(row)
+				return err
+			})
+		},
+		Decide: func(_ context.Context, _ postgres.Tx, changes *eventstore.Changes) error {
+			events := subscriptionEvents(&a, c)
+			if len(events) == 0 {
+				return eventstore.ErrNothing
+			}
+			changes.Queue(`update accounts set tier = $2, active = $3, router = $4, router_models = $5, router_denied = $6, suspended = $7,
+				storage_limit = $8, server_labels = $9 where id = $1`,
+				a.ID, a.Tier, a.Active, !a.Access.Off, a.Access.Models, noNil(a.Access.Denied), a.Suspended, a.Storage, a.Labels.Allowed)
+			return changes.Append(eventlog.Append{
+				Stream: account.Stream(a.ID), Account: a.ID, Expected: eventlog.AnyVersion, Events: events,
+				Meta: eventlog.Meta{Actor: c.Actor, Reason: c.Reason, RequestID: c.RequestID},
+			})
+		},
 	})
 	if err != nil {
-		return account.Account{}, postgres.Classify(err, "change account "+c.Account)
+		return account.Account{}, err
 	}
-	s.events.Wake()
 	return a, nil
 }
 
@@ -76,7 +73,10 @@ func subscriptionEvents(a *account.Account, c account.Change) []eventlog.Event {
 	}
 	if c.Access != nil && !c.Access.Equal(a.Access) {
 		a.Access = *c.Access
-		add(account.TypeRouterAccessChanged, account.RouterAccessChangedV1{Enabled: !a.Access.Off, Models: a.Access.Models, Denied: a.Access.Denied})
+		add(account.TypeRouterAccessChanged, account.RouterAccessChangedV1{
+			Enabled: !a.Access.Off, Models: a.Access.Models,
+			Denied: a.Access.Denied,
+		})
 	}
 	if c.Suspend != nil && *c.Suspend != a.Suspended {
 		if a.Suspended = *c.Suspend; a.Suspended {

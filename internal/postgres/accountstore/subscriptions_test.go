@@ -19,7 +19,7 @@ func TestSubscriptionChangesAreRecorded(t *testing.T) {
 	types := eventlog.NewRegistry()
 	require.NoError(t, account.Register(types))
 	events := eventstore.New(pool, types, nil)
-	accounts, subscriptions := accountstore.New(pool), accountstore.NewSubscriptions(pool, events)
+	accounts, subscriptions := accountstore.New(pool), accountstore.NewSubscriptions(events)
 	acme, err := accounts.Create(t.Context(), "acme", account.TierStandard)
 	require.NoError(t, err)
 	lapsed, renewed := false, true

@@ -23,7 +23,7 @@ type TokenAccounts struct {
 // NewTokenAccounts returns the finder on pool, which appends through events. An unknown account is created with the
 // tier newTier, or refused if newTier is "".
 func NewTokenAccounts(pool *pgxpool.Pool, events *eventstore.Store, newTier account.Tier) *TokenAccounts {
-	return &TokenAccounts{accounts: New(pool), subscriptions: NewSubscriptions(pool, events), newTier: newTier}
+	return &TokenAccounts{accounts: New(pool), subscriptions: NewSubscriptions(events), newTier: newTier}
 }
 
 // AccountOf returns the account that a token names by its id or its name. An id never matches the name of another

@@ -10,6 +10,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/internal/storage/userdata"
 )
@@ -17,17 +18,20 @@ import (
 // Userdata stores the records of editors' files. It implements userdata.Store.
 type Userdata struct {
 	pool    *pgxpool.Pool
-	storage *Storage // nil = no limit
+	events  *eventstore.Store // which has no events of user data, but writes it
+	storage *Storage          // nil = no limit
 }
 
 var _ userdata.Store = (*Userdata)(nil)
 
-// NewUserdata returns the store on pool.
-func NewUserdata(pool *pgxpool.Pool) *Userdata { return &Userdata{pool: pool} }
+// NewUserdata returns the store in pool's database that writes through events.
+func NewUserdata(pool *pgxpool.Pool, events *eventstore.Store) *Userdata {
+	return &Userdata{pool: pool, events: events}
+}
 
 // Within returns a store that enforces the storage limits of accounts.
 func (u *Userdata) Within(storage *Storage) *Userdata {
-	return &Userdata{pool: u.pool, storage: storage}
+	return &Userdata{pool: u.pool, events: u.events, storage: storage}
 }
 
 const userdataColumns = `path, hash, size, created_at, modified_at`
@@ -76,97 +80,122 @@ func scanUserdata(row pgx.CollectableRow) (userdata.File, error) {
 	return f, err
 }
 
-func (u *Userdata) queryOne(ctx context.Context, q postgres.Tx, p userdata.Path, sql string, args ...any) (userdata.File, error) {
-	rows, err := q.Query(ctx, sql, args...)
-	if err != nil {
-		return userdata.File{}, postgres.Classify(err, "user data")
-	}
+// oneUserdata returns the file of a query for at most one. Without a row it returns NotFound.
+func oneUserdata(rows pgx.Rows, p userdata.Path) (userdata.File, error) {
 	f, err := pgx.CollectExactlyOneRow(rows, scanUserdata)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return f, fault.New(fault.NotFound, fault.CodeNotFound, "there is no file %q", p)
+		return f, errNoUserdata(p)
 	}
 	return f, postgres.Classify(err, "user data")
 }
 
+func errNoUserdata(p userdata.Path) error {
+	return fault.New(fault.NotFound, fault.CodeNotFound, "there is no file %q", p)
+}
+
+const findUserdata = `select ` + userdataColumns + ` from userdata where account = $1 and path = $2`
+
 // Find implements userdata.Store.
 func (u *Userdata) Find(ctx context.Context, account string, p userdata.Path) (userdata.File, error) {
-	return u.queryOne(ctx, u.pool, p, `select `+userdataColumns+` from userdata where account = $1 and path = $2`, account, p)
+	rows, err := u.pool.Query(ctx, findUserdata, account, p)
+	if err != nil {
+		return userdata.File{}, postgres.Classify(err, "user data")
+	}
+	return oneUserdata(rows, p)
 }
 
 // Put implements userdata.Store. It refuses a file whose path is a directory of other files, as a file system would.
 func (u *Userdata) Put(ctx context.Context, account string, f userdata.File, overwrite bool, most int) (userdata.File, error) {
-	return u.store(ctx, account, f, most, func(tx pgx.Tx) error { return free(ctx, tx, account, f.Path, overwrite) })
+	return u.store(ctx, account, f, most, func(at place) error { return at.free(f.Path, overwrite) })
 }
 
 // Swap implements userdata.Store.
 func (u *Userdata) Swap(ctx context.Context, account string, f userdata.File, was *blob.Ref, most int) (userdata.File, error) {
-	return u.store(ctx, account, f, most, func(tx pgx.Tx) error {
-		held, err := u.queryOne(ctx, tx, f.Path, `select `+userdataColumns+` from userdata where account = $1 and path = $2`, account, f.Path)
-		switch absent := fault.Is(err, fault.NotFound); {
-		case err != nil && !absent:
-			return err
-		case absent != (was == nil), was != nil && held.Hash != *was:
+	return u.store(ctx, account, f, most, func(at place) error {
+		if (at.file == nil) != (was == nil) || was != nil && at.file.Hash != *was {
 			return userdata.ErrChanged
 		}
-		return free(ctx, tx, account, f.Path, true)
+		return at.free(f.Path, true)
 	})
 }
 
 // store stores a file if check succeeds.
-func (u *Userdata) store(ctx context.Context, account string, f userdata.File, most int, check func(pgx.Tx) error) (kept userdata.File, err error) {
+func (u *Userdata) store(ctx context.Context, account string, f userdata.File, most int, check func(place) error,
+) (kept userdata.File, err error) {
 	limit, err := u.storage.Limit(ctx, account)
 	if err != nil {
 		return kept, err
 	}
-	err = u.change(ctx, account, func(tx pgx.Tx) error {
-		if err := check(tx); err != nil {
-			return err
-		}
-		kept, err = u.queryOne(ctx, tx, f.Path, `insert into userdata (account, path, hash, size, created_at, modified_at)
-			values ($1, $2, $3, $4, now(), now())
-			on conflict (account, path) do update set hash = excluded.hash, size = excluded.size, modified_at = excluded.modified_at
-			returning `+userdataColumns, account, f.Path, f.Hash[:], f.Size)
-		if err != nil {
-			return err
-		}
-		held := 0
-		if err := tx.QueryRow(ctx, `select count(*) from userdata where account = $1`, account).Scan(&held); err != nil {
-			return postgres.Classify(err, "count user data")
-		}
-		if held > most {
-			return fault.New(fault.Exhausted, fault.CodeTooManyFiles, "an account may store at most %d files", most)
-		}
-		return Within(ctx, tx, account, limit, f.Size)
+	var at place
+	_, err = u.events.Write(ctx, eventstore.Decision{
+		What: "change user data",
+		Read: func(q *pgx.Batch) {
+			queueUserdataLock(q, account)
+			at.queue(q, account, f.Path)
+		},
+		Decide: func(_ context.Context, _ postgres.Tx, c *eventstore.Changes) error {
+			if err := check(at); err != nil {
+				return err
+			}
+			if at.file == nil && at.held >= most {
+				return fault.New(fault.Exhausted, fault.CodeTooManyFiles, "an account may store at most %d files", most)
+			}
+			c.Queue(insertUserdata+`($1, $2, $3, $4, now(), now())`+replaceUserdata, account, f.Path, f.Hash[:], f.Size).
+				Query(func(rows pgx.Rows) (err error) {
+					kept, err = oneUserdata(rows, f.Path)
+					return err
+				})
+			QueueWithin(c, account, limit, f.Size)
+			return nil
+		},
 	})
 	return kept, err
 }
+
+// An insert at a path that may have a file; its values are between the two.
+const (
+	insertUserdata  = `insert into userdata (account, path, hash, size, created_at, modified_at) values `
+	replaceUserdata = ` on conflict (account, path) do update
+		set hash = excluded.hash, size = excluded.size, modified_at = excluded.modified_at returning ` + userdataColumns
+)
 
 // Delete implements userdata.Store.
 func (u *Userdata) Delete(ctx context.Context, account string, p userdata.Path) error {
 	done, err := u.pool.Exec(ctx, `delete from userdata where account = $1 and path = $2`, account, p)
 	if err == nil && done.RowsAffected() == 0 {
-		return fault.New(fault.NotFound, fault.CodeNotFound, "there is no file %q", p)
+		return errNoUserdata(p)
 	}
 	return postgres.Classify(err, "delete user data")
 }
 
 // Move implements userdata.Store.
 func (u *Userdata) Move(ctx context.Context, account string, from, to userdata.Path, overwrite bool) (moved userdata.File, err error) {
-	err = u.change(ctx, account, func(tx pgx.Tx) error {
-		if moved, err = u.queryOne(ctx, tx, from, `select `+userdataColumns+` from userdata where account = $1 and path = $2`, account, from); err != nil || from == to {
-			return err
-		}
-		if _, err := tx.Exec(ctx, `delete from userdata where account = $1 and path = $2`, account, from); err != nil {
-			return postgres.Classify(err, "move user data")
-		}
-		if err := free(ctx, tx, account, to, overwrite); err != nil {
-			return err
-		}
-		moved, err = u.queryOne(ctx, tx, to, `insert into userdata (account, path, hash, size, created_at, modified_at)
-			values ($1, $2, $3, $4, $5, $6)
-			on conflict (account, path) do update set hash = excluded.hash, size = excluded.size, modified_at = excluded.modified_at
-			returning `+userdataColumns, account, to, moved.Hash[:], moved.Size, moved.Created, moved.Modified)
-		return err
+	var there, at place
+	_, err = u.events.Write(ctx, eventstore.Decision{
+		What: "change user data",
+		Read: func(q *pgx.Batch) {
+			queueUserdataLock(q, account)
+			there.queue(q, account, from)
+			q.Queue(`delete from userdata where account = $1 and path = $2`, account, from) // so that it may become a directory
+			at.queue(q, account, to)
+		},
+		Decide: func(_ context.Context, _ postgres.Tx, c *eventstore.Changes) error {
+			if there.file == nil {
+				return errNoUserdata(from)
+			}
+			if moved = *there.file; from == to {
+				return eventstore.ErrNothing
+			}
+			if err := at.free(to, overwrite); err != nil {
+				return err
+			}
+			c.Queue(insertUserdata+`($1, $2, $3, $4, $5, $6)`+replaceUserdata,
+				account, to, moved.Hash[:], moved.Size, moved.Created, moved.Modified).Query(func(rows pgx.Rows) (err error) {
+				moved, err = oneUserdata(rows, to)
+				return err
+			})
+			return nil
+		},
 	})
 	return moved, err
 }
@@ -174,28 +203,39 @@ func (u *Userdata) Move(ctx context.Context, account string, from, to userdata.P
 // lockOfUserdata distinguishes these advisory locks from others.
 const lockOfUserdata = 23
 
-// change runs fn exclusively among the changes of an account, because a path may conflict with other paths.
-func (u *Userdata) change(ctx context.Context, account string, fn func(pgx.Tx) error) error {
-	return postgres.Classify(pgx.BeginFunc(ctx, u.pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended($1, $2))`, account, lockOfUserdata); err != nil {
-			return err
+// queueUserdataLock locks the paths of an account, because each may conflict with others.
+func queueUserdataLock(q *pgx.Batch, account string) {
+	q.Queue(`select pg_advisory_xact_lock(hashtextextended($1, $2))`, account, lockOfUserdata)
+}
+
+// place is what a transaction reads about a path.
+type place struct {
+	file   *userdata.File // at the path; nil = none
+	within bool           // it is a directory of other files, or below another file
+	held   int            // files of the account
+}
+
+func (at *place) queue(q *pgx.Batch, account string, p userdata.Path) {
+	*at = place{}
+	q.Queue(findUserdata, account, p).Query(func(rows pgx.Rows) error {
+		found, err := pgx.CollectRows(rows, scanUserdata)
+		if len(found) > 0 {
+			at.file = &found[0]
 		}
-		return fn(tx)
-	}), "change user data")
+		return err
+	})
+	q.Queue(`select exists (select from userdata
+			where account = $1 and (path >= $2 || '/' and starts_with(path, $2 || '/') or path = any($3))),
+		(select count(*) from userdata where account = $1)`, account, p, ancestors(p)).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&at.within, &at.held) })
 }
 
 // free fails unless a file may be created at the path.
-func free(ctx context.Context, tx pgx.Tx, account string, p userdata.Path, overwrite bool) error {
-	var taken, within bool
-	err := tx.QueryRow(ctx, `select exists (select from userdata where account = $1 and path = $2),
-		exists (select from userdata where account = $1 and (path >= $2 || '/' and starts_with(path, $2 || '/') or path = any($3)))`,
-		account, p, ancestors(p)).Scan(&taken, &within)
+func (at *place) free(p userdata.Path, overwrite bool) error {
 	switch {
-	case err != nil:
-		return postgres.Classify(err, "look for user data")
-	case within:
+	case at.within:
 		return fault.New(fault.Conflict, fault.CodePathInUse, "a file cannot be a directory of others")
-	case taken && !overwrite:
+	case at.file != nil && !overwrite:
 		return fault.New(fault.Conflict, fault.CodePathInUse, "there is a file %q already", p)
 	}
 	return nil

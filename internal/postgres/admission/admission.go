@@ -19,7 +19,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
-	"github.com/millrace-dev/millrace/internal/postgres/outboxstore"
 )
 
 // Kind describes one kind of units by its tables NAME_lanes, NAME_slots and NAME_queue. U is the type of a unit.
@@ -44,7 +43,7 @@ type Kind[U any] struct {
 type Admission[U any] struct {
 	kind Kind[U]
 
-	enter, wait, leave, withdraw, next, admit, accounts, running, find string
+	enter, wait, leave, withdraw, next, admit, accounts, running, find, named string
 }
 
 // New returns the admission of one kind.
@@ -54,8 +53,10 @@ func New[U any](k Kind[U]) *Admission[U] {
 		carried += ", " + column
 		values += ", u." + column
 	}
-	sql := strings.NewReplacer("{lanes}", k.Name+"_lanes", "{slots}", k.Name+"_slots", "{queue}", k.Name+"_queue", "{id}", k.Name+"_id", "{name}", k.Name,
-		"{running}", k.Running, "{queued}", k.Queued, "{carried}", carried, "{values}", values, "{placing}", k.Place, "{placed}", strings.ReplaceAll(k.PlaceAt, "{place}", "(i.unit ->> 'place')"),
+	sql := strings.NewReplacer("{lanes}", k.Name+"_lanes", "{slots}", k.Name+"_slots", "{queue}", k.Name+"_queue", "{id}", k.Name+"_id",
+		"{name}", k.Name,
+		"{running}", k.Running, "{queued}", k.Queued, "{carried}", carried, "{values}", values, "{placing}", k.Place, "{placed}",
+		strings.ReplaceAll(k.PlaceAt, "{place}", "(i.unit ->> 'place')"),
 		"{order}", k.Order, "{open}", k.Open, "{+entered}", k.moved("+", "entered"), "{-freed}", k.moved("-", "freed")).Replace
 	return &Admission[U]{
 		kind: k,
@@ -80,6 +81,8 @@ func New[U any](k Kind[U]) *Admission[U] {
 		running: sql(`select {id}::text, account, run{carried} from {slots} s where {id} > $1 and admitted_at <= now() - $2::interval
 			and not exists (select 1 from outbox o where o.workflow_id = '{name}-' || s.{id} || '-' || s.run) order by s.{id} limit $3`),
 		find: sql(`select {id}::text, account, run{carried} from {slots} where {id} = $1`),
+		named: sql(`select {id}::text, account, run{carried} from {slots} where account = $1 and {id} = any($2::uuid[])
+			order by admitted_at, {id}`),
 	}
 }
 
@@ -98,23 +101,20 @@ type Placed[U any] struct {
 	Place any // a number, or a text that PostgreSQL reads
 }
 
-// Enter queues the statements that give a slot to each of the units, which belong to one account. It returns the
-// intents that start the units, in the order of the units. The ids of the intents are set when the batch is closed.
-func (a *Admission[U]) Enter(q *pgx.Batch, account string, units ...U) []outbox.Intent {
+// Enter gives a slot to each of the units, which belong to one account. The caller has them started.
+func (a *Admission[U]) Enter(c *eventstore.Changes, account string, units ...U) {
 	if len(units) == 0 {
-		return nil
+		return
 	}
-	rows, intents := make([]map[string]any, len(units)), make([]outbox.Intent, len(units))
+	rows := make([]map[string]any, len(units))
 	for i, u := range units {
-		rows[i], intents[i] = a.row(u), a.kind.Start(u)
+		rows[i] = a.row(u)
 	}
-	q.Queue(a.enter, account, rows)
-	outboxstore.Queue(q, intents)
-	return intents
+	c.Queue(a.enter, account, rows)
 }
 
-// Wait adds to q the statement that puts units into the queue of their account.
-func (a *Admission[U]) Wait(q *pgx.Batch, account string, units ...Placed[U]) {
+// Wait puts units into the queue of their account.
+func (a *Admission[U]) Wait(c *eventstore.Changes, account string, units ...Placed[U]) {
 	if len(units) == 0 {
 		return
 	}
@@ -123,7 +123,7 @@ func (a *Admission[U]) Wait(q *pgx.Batch, account string, units ...Placed[U]) {
 		rows[i] = a.row(u.Unit)
 		rows[i]["place"] = u.Place
 	}
-	q.Queue(a.wait, account, rows)
+	c.Queue(a.wait, account, rows)
 }
 
 // row returns the columns of a unit for the statements enter and wait.
@@ -138,67 +138,67 @@ func (a *Admission[U]) row(u U) map[string]any {
 
 // Leave adds to q the statement that frees the slots of units of one account. It sets freed to the units that had a slot.
 func (a *Admission[U]) Leave(q *pgx.Batch, account string, ids []string, freed *[]U) {
-	q.Queue(a.leave, account, ids).Query(func(rows pgx.Rows) (err error) {
-		*freed, err = pgx.CollectRows(rows, a.kind.Scan)
-		return err
-	})
+	collect(q, freed, a.kind.Scan, a.leave, account, ids)
 }
 
 // Withdraw adds to q the statement that removes units from the queue of their account. It sets gone to the units that were removed.
 func (a *Admission[U]) Withdraw(q *pgx.Batch, account string, ids []string, gone *[]U) {
-	q.Queue(a.withdraw, account, ids).Query(func(rows pgx.Rows) (err error) {
-		*gone, err = pgx.CollectRows(rows, a.kind.Scan)
-		return err
-	})
+	collect(q, gone, a.kind.Scan, a.withdraw, account, ids)
 }
 
-// Admit gives slots to at most limit waiting units, in order, until fits refuses one. The caller sends the statements
-// that Admit adds to q, and then appends the returned events.
-func (a *Admission[U]) Admit(ctx context.Context, db postgres.Tx, q *pgx.Batch, account string, limit int64, fits func(U) bool) ([]eventlog.Append, []outbox.Intent, error) {
+// OfAccount adds to q the query of units of an account that have a slot, in the order of their admission. It sets found to them.
+func (a *Admission[U]) OfAccount(q *pgx.Batch, account string, ids []string, found *[]U) {
+	collect(q, found, a.kind.Scan, a.named, account, ids)
+}
+
+// Admit gives slots to at most limit waiting units, in order, until fits refuses one, and has them started. It returns their
+// number.
+func (a *Admission[U]) Admit(ctx context.Context, tx postgres.Tx, c *eventstore.Changes, account string, limit int64,
+	fits func(U) bool,
+) (int, error) {
 	if limit <= 0 {
-		return nil, nil, nil
+		return 0, nil
 	}
-	waiting, err := a.rows(ctx, db, a.next, account, limit)
+	waiting, err := a.rows(ctx, tx, a.next, account, limit)
 	if err != nil {
-		return nil, nil, err
+		return 0, err
 	}
 	var ids []string
-	var appends []eventlog.Append
-	var intents []outbox.Intent
 	for _, u := range waiting {
 		if !fits(u) {
 			break
 		}
 		id, _, _, _ := a.kind.Row(u)
 		ids = append(ids, id)
-		appends = append(appends, a.kind.Admitted(u))
-		intents = append(intents, a.kind.Start(u))
+		c.Start(a.kind.Start(u))
+		if err := c.Append(a.kind.Admitted(u)); err != nil {
+			return 0, err
+		}
 	}
 	if len(ids) > 0 {
-		q.Queue(a.admit, account, ids)
-		outboxstore.Queue(q, intents)
+		c.Queue(a.admit, account, ids)
 	}
-	return appends, intents, nil
+	return len(ids), nil
 }
 
 // Fill admits waiting units of an account although no other unit has ended, for instance because its gate was opened.
-// look queues the statement that locks the account's counters; decide derives the arguments of Admit from them.
-func (a *Admission[U]) Fill(ctx context.Context, pool *pgxpool.Pool, events *eventstore.Store, account string, look func(*pgx.Batch), decide func() (int64, func(U) bool)) (intents []outbox.Intent, err error) {
-	err = postgres.Pipelined(ctx, pool, look, func(db postgres.Tx, q *pgx.Batch) error {
-		limit, fits := decide()
-		appends, started, err := a.Admit(ctx, db, q, account, limit, fits)
-		if err != nil || len(appends) == 0 {
+// read queues the statement that locks the account's counters; bounds derives the arguments of Admit from them.
+func (a *Admission[U]) Fill(ctx context.Context, events *eventstore.Store, account string, read func(*pgx.Batch),
+	bounds func() (int64, func(U) bool),
+) error {
+	_, err := events.Write(ctx, eventstore.Decision{
+		What: "admit " + a.kind.Name + "s of account " + account,
+		Read: read,
+		Decide: func(ctx context.Context, tx postgres.Tx, c *eventstore.Changes) error {
+			limit, fits := bounds()
+			admitted, err := a.Admit(ctx, tx, c, account, limit, fits)
+			if err == nil && admitted == 0 {
+				return eventstore.ErrNothing
+			}
 			return err
-		}
-		intents = started
-		_, err = events.QueueAppend(q, appends)
-		return err
+		},
 	})
-	if err != nil {
-		return nil, postgres.Classify(err, "admit "+a.kind.Name+"s of account "+account)
-	}
-	events.Wake()
-	return intents, nil
+	return err
 }
 
 // Accounts returns at most limit accounts, in order, from the first one after the given account, with units
@@ -228,29 +228,28 @@ func (a *Admission[U]) Running(ctx context.Context, pool *pgxpool.Pool, id strin
 	return append(found, u)[0], len(found) > 0, err
 }
 
-// Restart starts a unit with a slot again. restart may change the slot in tx; it returns the intent to start the unit
-// and the events to record. Without events, the unit is not changed. has reports whether the unit has a slot.
-func (a *Admission[U]) Restart(ctx context.Context, pool *pgxpool.Pool, events *eventstore.Store, id string,
-	restart func(tx pgx.Tx, u U) (outbox.Intent, eventlog.Append, error),
-) (intents []outbox.Intent, has bool, err error) {
-	err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-		found, err := a.rows(ctx, tx, a.find+` for update`, id)
-		if has = len(found) > 0; err != nil || !has {
-			return err
-		}
-		start, recorded, err := restart(tx, found[0])
-		if err != nil || len(recorded.Events) == 0 {
-			return err
-		}
-		if intents, err = outboxstore.Insert(ctx, tx, []outbox.Intent{start}); err != nil {
-			return err
-		}
-		_, err = events.AppendTx(ctx, tx, recorded)
+// Restart starts a unit with a slot again. restart adds what it changes and records. has reports whether the unit has a slot.
+func (a *Admission[U]) Restart(ctx context.Context, events *eventstore.Store, id string,
+	restart func(c *eventstore.Changes, u U) error,
+) (has bool, err error) {
+	var found []U
+	_, err = events.Write(ctx, eventstore.Decision{
+		What: "restart " + a.kind.Name + " " + id,
+		Read: func(q *pgx.Batch) { collect(q, &found, a.kind.Scan, a.find+` for update`, id) },
+		Decide: func(_ context.Context, _ postgres.Tx, c *eventstore.Changes) error {
+			if len(found) == 0 {
+				return eventstore.ErrNothing
+			}
+			return restart(c, found[0])
+		},
+	})
+	return len(found) > 0, err
+}
+
+// collect queues a query and sets to to its rows.
+func collect[U any](q *pgx.Batch, to *[]U, scan func(pgx.CollectableRow) (U, error), sql string, args ...any) {
+	q.Queue(sql, args...).Query(func(rows pgx.Rows) (err error) {
+		*to, err = pgx.CollectRows(rows, scan)
 		return err
 	})
-	if err != nil {
-		return nil, has, postgres.Classify(err, "restart "+a.kind.Name+" "+id)
-	}
-	events.Wake()
-	return intents, has, nil
 }

@@ -12,10 +12,12 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/admission"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 	"github.com/millrace-dev/millrace/internal/postgres/storetest"
 )
 
@@ -38,53 +40,74 @@ var kind = admission.Kind[unit]{
 	Start: func(u unit) outbox.Intent {
 		return outbox.Intent{WorkflowID: "call-" + u.id + "-1", Kind: outbox.StartRunModel}
 	},
-	Admitted: func(u unit) eventlog.Append { return eventlog.Append{Stream: "call-" + u.id} },
+	Admitted: func(u unit) eventlog.Append {
+		return eventlog.Append{
+			Stream: "call-" + u.id, Account: account, Expected: eventlog.AnyVersion,
+			Events: []eventlog.Event{{ID: uuid.New(), Type: call.TypeAdmitted, Data: call.AdmittedV1{Run: 1}}},
+		}
+	},
 }
 
 // site is a database with the operations of a store that admits units while the account has slots.
 type site struct {
-	pool  *pgxpool.Pool
-	units *admission.Admission[unit]
+	pool   *pgxpool.Pool
+	events *eventstore.Store
+	units  *admission.Admission[unit]
 }
 
 func newSite(t *testing.T) site {
-	return site{storetest.OpenPool(t, storetest.NewDatabase(t)), admission.New(kind)}
+	pool, types := storetest.OpenPool(t, storetest.NewDatabase(t)), eventlog.NewRegistry()
+	require.NoError(t, call.Register(types))
+	return site{pool, eventstore.New(pool, types, nil), admission.New(kind)}
 }
 
-// change runs a transaction that locks the account's counters first.
-func (s site) change(ctx context.Context, look func(*pgx.Batch), write func(db postgres.Tx, q *pgx.Batch, running, queued int) error) error {
+// change carries out a decision that locks the account's counters first. It returns the streams of its events.
+func (s site) change(ctx context.Context, read func(*pgx.Batch),
+	decide func(tx postgres.Tx, c *eventstore.Changes, running, queued int) error,
+) (streams []string, err error) {
 	var running, queued int
-	return postgres.Pipelined(ctx, s.pool, func(q *pgx.Batch) {
-		q.Queue(`insert into call_lanes (account) values ($1) on conflict (account) do update set parked = call_lanes.parked
-			returning in_flight, parked`, account).QueryRow(func(row pgx.Row) error { return row.Scan(&running, &queued) })
-		look(q)
-	}, func(db postgres.Tx, q *pgx.Batch) error { return write(db, q, running, queued) })
+	w, err := s.events.Write(ctx, eventstore.Decision{
+		Read: func(q *pgx.Batch) {
+			q.Queue(`insert into call_lanes (account) values ($1) on conflict (account) do update set parked = call_lanes.parked
+				returning in_flight, parked`, account).QueryRow(func(row pgx.Row) error { return row.Scan(&running, &queued) })
+			read(q)
+		},
+		Decide: func(_ context.Context, tx postgres.Tx, c *eventstore.Changes) error {
+			return decide(tx, c, running, queued)
+		},
+	})
+	for _, rec := range w.Events {
+		streams = append(streams, rec.Stream)
+	}
+	return streams, err
 }
 
 func (s site) accept(ctx context.Context, u unit) error {
-	return s.change(ctx, func(*pgx.Batch) {}, func(_ postgres.Tx, q *pgx.Batch, running, queued int) error {
+	_, err := s.change(ctx, func(*pgx.Batch) {}, func(_ postgres.Tx, c *eventstore.Changes, running, queued int) error {
 		if running < slots && queued == 0 {
-			s.units.Enter(q, account, u)
+			s.units.Enter(c, account, u)
+			c.Start(kind.Start(u))
 		} else {
-			s.units.Wait(q, account, admission.Placed[unit]{Unit: u, Place: "1 hour"})
+			s.units.Wait(c, account, admission.Placed[unit]{Unit: u, Place: "1 hour"})
 		}
 		return nil
 	})
+	return err
 }
 
-func (s site) end(ctx context.Context, id string) (freed []unit, admitted []eventlog.Append, err error) {
-	look := func(q *pgx.Batch) { s.units.Leave(q, account, []string{id}, &freed) }
-	err = s.change(ctx, look, func(db postgres.Tx, q *pgx.Batch, running, queued int) (err error) {
+func (s site) end(ctx context.Context, id string) (freed []unit, admitted []string, err error) {
+	read := func(q *pgx.Batch) { s.units.Leave(q, account, []string{id}, &freed) }
+	admitted, err = s.change(ctx, read, func(tx postgres.Tx, c *eventstore.Changes, running, queued int) error {
 		running -= len(freed)
-		admitted, _, err = s.units.Admit(ctx, db, q, account, int64(min(queued, slots-running)), func(unit) bool { return true })
+		_, err := s.units.Admit(ctx, tx, c, account, int64(min(queued, slots-running)), func(unit) bool { return true })
 		return err
 	})
 	return freed, admitted, err
 }
 
 func (s site) withdraw(ctx context.Context, ids ...string) (gone []unit, err error) {
-	err = s.change(ctx, func(q *pgx.Batch) { s.units.Withdraw(q, account, ids, &gone) },
-		func(postgres.Tx, *pgx.Batch, int, int) error { return nil })
+	_, err = s.change(ctx, func(q *pgx.Batch) { s.units.Withdraw(q, account, ids, &gone) },
+		func(postgres.Tx, *eventstore.Changes, int, int) error { return nil })
 	return gone, err
 }
 
@@ -93,7 +116,8 @@ func (s site) requireCounters(t *testing.T, most int) (running, queued int) {
 	t.Helper()
 	var inFlight, parked int
 	var committed, held int64
-	require.NoError(t, s.pool.QueryRow(t.Context(), `select in_flight, parked, committed, (select count(*) from call_slots), (select count(*) from call_queue),
+	require.NoError(t, s.pool.QueryRow(t.Context(), `select in_flight, parked, committed, (select count(*) from call_slots), (select count(*)
+		from call_queue),
 		(select coalesce(sum(held), 0) from call_slots) from call_lanes`).Scan(&inFlight, &parked, &committed, &running, &queued, &held))
 	require.Equal(t, running, inFlight)
 	require.Equal(t, queued, parked)
@@ -150,7 +174,7 @@ func TestUnitsThatWaitAreAdmittedInOrderUntilOneDoesNotFit(t *testing.T) {
 	freed, admitted, err := s.end(t.Context(), units[1].id)
 	require.NoError(t, err)
 	require.Equal(t, units[1:2], freed)
-	require.Equal(t, []eventlog.Append{{Stream: "call-" + units[slots].id}}, admitted)
+	require.Equal(t, []string{"call-" + units[slots].id}, admitted)
 	freed, admitted, err = s.end(t.Context(), units[1].id)
 	require.NoError(t, err)
 	require.Empty(t, freed, "a slot is freed once")
@@ -159,12 +183,13 @@ func TestUnitsThatWaitAreAdmittedInOrderUntilOneDoesNotFit(t *testing.T) {
 	gone, err := s.withdraw(t.Context(), units[slots+1].id, units[0].id)
 	require.NoError(t, err)
 	require.Equal(t, []unit{units[slots+1]}, gone, "of those named the one that waits")
-	require.NoError(t, s.change(t.Context(), func(*pgx.Batch) {}, func(db postgres.Tx, q *pgx.Batch, _, _ int) error {
-		admitted, intents, err := s.units.Admit(t.Context(), db, q, account, 10, func(u unit) bool { return u.held < 3 })
-		require.Empty(t, admitted)
-		require.Empty(t, intents)
+	streams, err := s.change(t.Context(), func(*pgx.Batch) {}, func(tx postgres.Tx, c *eventstore.Changes, _, _ int) error {
+		admitted, err := s.units.Admit(t.Context(), tx, c, account, 10, func(u unit) bool { return u.held < 3 })
+		require.Zero(t, admitted)
 		return err
-	}))
+	})
+	require.NoError(t, err)
+	require.Empty(t, streams)
 	running, queued = s.requireCounters(t, slots)
 	require.Equal(t, []int{slots, 1}, []int{running, queued})
 	accounts, err := s.units.Accounts(t.Context(), s.pool, "", 10)

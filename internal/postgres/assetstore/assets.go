@@ -5,16 +5,14 @@ package assetstore
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/millrace-dev/millrace/internal/domain/asset"
-	"github.com/millrace-dev/millrace/internal/domain/outbox"
+	"github.com/millrace-dev/millrace/internal/domain/files"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres"
@@ -24,23 +22,26 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// Store implements asset.Store. Every method locks in this order: the name, the bytes within the account, rows, and
-// then the log, by an append as the last statement.
+// Store records the assets and the files of accounts. It implements asset.Store and files.Store. Every decision locks in this
+// order: the name, the bytes within the account, rows, and then the log.
 type Store struct {
 	pool    *pgxpool.Pool
 	events  *eventstore.Store
 	storage *accountstore.Storage // nil = no limit
 
-	creations *committer.Committer[*newAsset]
+	creations *eventstore.Joined[*upload]
 	questions *committer.Committer[*question]
 }
 
-var _ asset.Store = (*Store)(nil)
+var (
+	_ asset.Store = (*Store)(nil)
+	_ files.Store = (*Store)(nil)
+)
 
 // New returns the asset store on pool that appends through events.
 func New(pool *pgxpool.Pool, events *eventstore.Store) *Store {
 	s := &Store{pool: pool, events: events}
-	s.creations = committer.New(committer.Options{}, s.createAll)
+	s.creations = eventstore.NewJoined(events, committer.Options{}, s.createAll)
 	s.questions = committer.New(committer.Options{}, s.answerAll)
 	return s
 }
@@ -59,22 +60,6 @@ func (s *Store) Within(storage *accountstore.Storage) *Store {
 	return &limited
 }
 
-func (s *Store) transact(ctx context.Context, what string, fn func(pgx.Tx) error) error {
-	if err := pgx.BeginFunc(ctx, s.pool, fn); err != nil {
-		return postgres.Classify(err, what)
-	}
-	s.events.Wake()
-	return nil
-}
-
-// thumbnailOf returns the thumbnail that an event names, or nil.
-func thumbnailOf(known *asset.VerifiedV1) []byte {
-	if known == nil || known.Scan == nil || known.Scan.Thumbnail.IsZero() {
-		return nil
-	}
-	return known.Scan.Thumbnail[:]
-}
-
 // observation returns the event of a finding about an asset's bytes.
 func observation(id asset.ID, event any) eventlog.Event {
 	eventType := asset.TypeVerified
@@ -82,15 +67,6 @@ func observation(id asset.ID, event any) eventlog.Event {
 		eventType = asset.TypeScanned
 	}
 	return eventlog.Event{ID: asset.EventID(id, eventType), Type: eventType, Data: event}
-}
-
-// ingestion returns the intent to ingest an asset in the background.
-func ingestion(id asset.ID, account string, size int64) outbox.Intent {
-	payload, err := json.Marshal(asset.IngestRef{Asset: id, Account: account, Size: size})
-	if err != nil {
-		panic(err) // strings and ints always marshal
-	}
-	return outbox.Intent{WorkflowID: id.WorkflowID(), Kind: outbox.StartIngest, Payload: payload}
 }
 
 // assetPage is the number of events of an asset that one query reads; few assets have more than five.
@@ -105,35 +81,123 @@ func (s *Store) fold(ctx context.Context, db postgres.Queryer, id asset.ID) (ass
 const pinnedByJob = `exists (select from asset_holds h where h.asset_id = files.asset_id and (
 	exists (select from job_slots s where s.job_id = h.job_id) or exists (select from job_queue q where q.job_id = h.job_id)))`
 
-// Delete implements asset.Store.
-func (s *Store) Delete(ctx context.Context, account string, id asset.ID, requestID string) error {
-	return s.transact(ctx, "delete an asset", func(tx pgx.Tx) error {
-		var inUse bool
-		err := tx.QueryRow(ctx, `select `+pinnedByJob+` from files where asset_id = $1 and account = $2 and `+alive+` for update`,
-			string(id), account).Scan(&inUse)
-		switch {
-		case errors.Is(err, pgx.ErrNoRows):
-			return fault.New(fault.NotFound, fault.CodeNotFound, "there is no such asset")
-		case err != nil:
-			return err
-		case inUse:
-			return fault.New(fault.Conflict, fault.CodeAssetInUse, "an unfinished job needs this asset")
-		}
-		meta := eventlog.Meta{Actor: account, RequestID: requestID}
-		return s.end(ctx, tx, id, account, asset.TypeDeleted, asset.DeletedV1{}, meta)
+// lockFile locks the row of a live file of an account.
+const lockFile = `select ` + pinnedByJob + ` from files where asset_id = $1 and account = $2 and ` + alive + ` for update`
+
+// file is the row of a file that a decision changes.
+type file struct{ there, inUse bool }
+
+// queue locks the row.
+func (f *file) queue(q *pgx.Batch, account string, id asset.ID) {
+	*f = file{}
+	q.Queue(lockFile, string(id), account).QueryRow(func(row pgx.Row) error {
+		err := row.Scan(&f.inUse)
+		f.there = err == nil
+		return ignoreNoRows(err)
 	})
 }
 
-// end ends a file: it deletes the row and closes the stream.
-func (s *Store) end(ctx context.Context, tx pgx.Tx, id asset.ID, account, eventType string, event any, meta eventlog.Meta) error {
-	if _, err := tx.Exec(ctx, `delete from files where asset_id = $1`, string(id)); err != nil {
-		return fmt.Errorf("delete the row of asset %s: %w", id, err)
+func (f *file) check() error {
+	if !f.there {
+		return fault.New(fault.NotFound, fault.CodeNotFound, "there is no such asset")
 	}
-	_, err := s.events.AppendTx(ctx, tx, eventlog.Append{
-		Stream: id.Stream(), Account: account, Expected: eventlog.AnyVersion, Close: true, Meta: meta,
-		Events: []eventlog.Event{{ID: asset.EventID(id, eventType), Type: eventType, Data: event}},
+	return nil
+}
+
+// Delete implements asset.Store.
+func (s *Store) Delete(ctx context.Context, account string, id asset.ID, requestID string) error {
+	var f file
+	_, err := s.events.Write(ctx, eventstore.Decision{
+		What: "delete an asset", Repeats: true,
+		Read: func(q *pgx.Batch) { f.queue(q, account, id) },
+		Decide: func(_ context.Context, _ postgres.Tx, c *eventstore.Changes) error {
+			if err := f.check(); err != nil {
+				return err
+			}
+			if f.inUse {
+				return fault.New(fault.Conflict, fault.CodeAssetInUse, "an unfinished job needs this asset")
+			}
+			c.Queue(`delete from files where asset_id = $1`, string(id))
+			return c.Append(ending(id, account, asset.TypeDeleted, asset.DeletedV1{}, eventlog.Meta{Actor: account, RequestID: requestID}))
+		},
 	})
 	return err
+}
+
+// ending returns the append that ends an asset.
+func ending(id asset.ID, account, eventType string, event any, meta eventlog.Meta) eventlog.Append {
+	return eventlog.Append{
+		Stream: id.Stream(), Account: account, Expected: eventlog.AnyVersion, Close: true, Meta: meta,
+		Events: []eventlog.Event{{ID: asset.EventID(id, eventType), Type: eventType, Data: event}},
+	}
+}
+
+// Change implements asset.Store. The lock of the row serialises the changes and the deletion of an asset.
+func (s *Store) Change(ctx context.Context, account string, id asset.ID, change asset.Change, requestID string,
+) (asset.Asset, []asset.Event, error) {
+	var f file
+	var preview bool
+	h := history{id: id}
+	var state asset.Asset
+	var changes []asset.Event
+	written, err := s.events.Write(ctx, eventstore.Decision{
+		What: "change an asset",
+		Read: func(q *pgx.Batch) {
+			f.queue(q, account, id)
+			preview = true
+			if p := change.Preview; p != nil && *p != "" {
+				q.Queue(`select exists (select from files where account = $1 and `+alive+hasPublicID+`)`, account, string(*p)).
+					QueryRow(func(row pgx.Row) error { return row.Scan(&preview) })
+			}
+			q.Queue(eventstore.SelectEvents+` where stream = $1 order by version limit $2`, id.Stream(), assetPage).Query(h.read)
+		},
+		Decide: func(ctx context.Context, tx postgres.Tx, c *eventstore.Changes) (err error) {
+			if err := f.check(); err != nil {
+				return err
+			}
+			if !preview {
+				return fault.New(fault.Invalid, fault.CodeInvalidPreview, "preview_id names no file of this account")
+			}
+			if state, err = s.foldOn(ctx, tx, h); err != nil {
+				return err
+			}
+			if changes, err = state.ChangeEvents(change); err != nil {
+				return err
+			}
+			return changed(c, state, changes, eventlog.Meta{Actor: account, RequestID: requestID})
+		},
+	})
+	if err != nil {
+		return asset.Asset{}, nil, err
+	}
+	for i, rec := range written.Events {
+		state = asset.Fold(state, rec, changes[i].Data)
+	}
+	return state, changes, nil
+}
+
+// hasPublicID is the condition that a file of account $1 has the public id $2.
+const hasPublicID = ` and asset_id = coalesce((select asset_id from asset_public_ids where account = $1 and public_id = $2::uuid), $2::uuid)
+	and not exists (select from asset_public_ids p where p.asset_id = files.asset_id and p.public_id <> $2::uuid)`
+
+// changed records the events of a change, and updates the row.
+func changed(c *eventstore.Changes, state asset.Asset, changes []asset.Event, meta eventlog.Meta) error {
+	if len(changes) == 0 {
+		return eventstore.ErrNothing
+	}
+	events := make([]eventlog.Event, len(changes))
+	after := state
+	for i, f := range changes { // the positions are not known before the append, but tags and type do not depend on them
+		events[i] = eventlog.Event{ID: uuid.New(), Type: f.Type, Data: f.Data}
+		after = asset.Fold(after, eventlog.Recorded{Stream: state.ID.Stream(), Version: state.Version + int64(i) + 1}, f.Data)
+	}
+	if after.ContentType != state.ContentType || !slices.Equal(after.Tags, state.Tags) {
+		c.Queue(`update files set content_type = $2, tags = $3 where asset_id = $1`,
+			string(state.ID), after.ContentType, append([]string{}, after.Tags...))
+	}
+	return c.Append(eventlog.Append{
+		Stream: state.ID.Stream(), Account: state.Account, Expected: eventlog.AnyVersion, Meta: meta, Events: events,
+	})
 }
 
 // question asks whether an account has bytes.
@@ -169,42 +233,4 @@ func (s *Store) answerAll(ctx context.Context, account string, all []*question) 
 		}
 	}
 	return failed
-}
-
-// naming contains the ids that every attempt to make an asset uses.
-type naming struct {
-	id    asset.ID
-	first uuid.UUID // id of its first event; another request has another id
-}
-
-func nameFor(n asset.New) naming {
-	if n.Chosen != "" {
-		return naming{asset.IDOfChoice(n.Account, n.Chosen), uuid.New()}
-	}
-	return naming{asset.NewID(), uuid.New()}
-}
-
-// takenID finds an asset of the account whose own id, which no client chose, is the id that a client chooses now.
-const takenID = `select exists (select from streams where id = $1 and account = $2)
-	and not exists (select from asset_public_ids where asset_id = $3)`
-
-// queueTaken queues the statement that refuses a chosen id that is in use. If the account has chosen the id before,
-// the append fails because the asset's stream exists. fail is called with the refusal, which fails the batch.
-func queueTaken(q *pgx.Batch, n asset.New, fail func(error)) {
-	if n.Chosen == "" {
-		return
-	}
-	q.Queue(takenID, asset.ID(n.Chosen).Stream(), n.Account, string(n.Chosen)).QueryRow(func(row pgx.Row) error {
-		var taken bool
-		if err := row.Scan(&taken); err != nil || !taken {
-			return err
-		}
-		err := errTaken(nil, n.Chosen)
-		fail(err)
-		return err
-	})
-}
-
-func errTaken(cause error, chosen asset.PublicID) error {
-	return fault.Wrap(cause, fault.Conflict, fault.CodeAssetIDTaken, "the id %s is or was in use", chosen)
 }

@@ -2,6 +2,7 @@ package assetstore_test
 
 import (
 	"bytes"
+	"sync"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/files"
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -30,18 +32,68 @@ type assetBundle struct {
 	jobs   *jobstore.Store
 	blobs  *mem.Store
 	events *eventstore.Store
+
+	delivered delivered
+}
+
+// delivered are the intents that were delivered after their commit.
+type delivered struct {
+	mu  sync.Mutex
+	all []outbox.Intent
+}
+
+func (d *delivered) add(intents []outbox.Intent) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.all = append(d.all, intents...)
+}
+
+// take returns the kinds of the intents that were delivered since it was called last.
+func (d *delivered) take() (kinds []outbox.Kind) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, in := range d.all {
+		kinds = append(kinds, in.Kind)
+	}
+	d.all = nil
+	return kinds
+}
+
+// ingested reports whether the ingestion of a new asset was delivered, as it is recorded.
+func (b *assetBundle) ingested(t *testing.T, made asset.Stored) bool {
+	t.Helper()
+	b.delivered.mu.Lock()
+	defer b.delivered.mu.Unlock()
+	var ids []int64
+	for _, in := range b.delivered.all {
+		if in.WorkflowID == made.Asset.ID.WorkflowID() {
+			ids = append(ids, in.ID)
+		}
+	}
+	require.Equal(t, len(ids), b.count(t, `select count(*) from outbox where workflow_id = $1`, made.Asset.ID.WorkflowID()))
+	require.Equal(t, len(ids), b.count(t, `select count(*) from outbox where id = any($1)`, ids))
+	require.LessOrEqual(t, len(ids), 1)
+	return len(ids) == 1
 }
 
 func newAssets(t *testing.T) *assetBundle {
 	t.Helper()
 	b := &assetBundle{pool: storetest.OpenPool(t, storetest.NewDatabase(t)), blobs: mem.New()}
+	b.events = b.eventsOf(t, b.pool)
+	b.store, b.jobs = assetstore.New(b.pool, b.events), jobstore.New(b.pool, b.events)
+	b.files = files.New(b.store, b.blobs, files.Options{})
+	return b
+}
+
+// eventsOf returns an event store whose intents are delivered to the bundle.
+func (b *assetBundle) eventsOf(t *testing.T, pool *pgxpool.Pool) *eventstore.Store {
+	t.Helper()
 	registry := eventlog.NewRegistry()
 	require.NoError(t, asset.Register(registry))
 	require.NoError(t, job.Register(registry))
-	b.events = eventstore.New(b.pool, registry, nil)
-	b.store, b.jobs = assetstore.New(b.pool, b.events), jobstore.New(b.pool, b.events)
-	b.files = files.New(assetstore.NewFiles(b.pool, b.events), b.blobs, files.Options{})
-	return b
+	events := eventstore.New(pool, registry, nil)
+	events.DeliverBy(b.delivered.add)
+	return events
 }
 
 func (b *assetBundle) create(t *testing.T, path, data string, deadline *time.Time) asset.Asset {
@@ -199,7 +251,8 @@ func TestThumbnailsAreServedByTheLinkOfTheirAsset(t *testing.T) {
 	a := b.create(t, "a.png", "x", nil)
 	stored, err := blob.Put(t.Context(), b.blobs, blob.Durable, bytes.NewReader([]byte("small")))
 	require.NoError(t, err)
-	require.NoError(t, b.store.RecordScan(t.Context(), "acme", a.ID, asset.Scan{Verdict: asset.Clean, Thumbnail: stored.Ref, Width: 4, Height: 2}))
+	require.NoError(t, b.store.RecordScan(t.Context(), "acme", a.ID,
+		asset.Scan{Verdict: asset.Clean, Thumbnail: stored.Ref, Width: 4, Height: 2}))
 	e, err := b.files.Linked(t.Context(), a.ID, stored.Ref)
 	require.NoError(t, err)
 	require.Equal(t, stored.Ref, e.Hash)
@@ -219,13 +272,14 @@ func TestReferenceInheritsSizeAndScanOfItsBytes(t *testing.T) {
 		return made
 	}
 	early := reference("early.png")
-	require.Len(t, early.Intents, 1, "nothing is known yet")
+	require.True(t, b.ingested(t, early), "nothing is known yet")
 	thumbnail := blob.Sum([]byte("small"))
 	require.NoError(t, b.store.RecordVerified(t.Context(), "acme", a.ID, asset.VerifiedV1{OK: true, Size: 1}))
-	require.NoError(t, b.store.RecordScan(t.Context(), "acme", a.ID, asset.Scan{Verdict: asset.Clean, Width: 4, Height: 2, Thumbnail: thumbnail}))
+	require.NoError(t, b.store.RecordScan(t.Context(), "acme", a.ID,
+		asset.Scan{Verdict: asset.Clean, Width: 4, Height: 2, Thumbnail: thumbnail}))
 	require.NoError(t, b.store.Delete(t.Context(), "acme", early.Asset.ID, "r"))
 	late := reference("late.png")
-	require.Empty(t, late.Intents, "there is nothing to find out")
+	require.False(t, b.ingested(t, late), "there is nothing to find out")
 	require.Equal(t, thumbnail, late.Asset.Scan.Thumbnail)
 	require.NotNil(t, late.Asset.VerifiedAt)
 	require.Equal(t, 4, late.Asset.Width)
@@ -244,22 +298,26 @@ func TestUploadOfUnverifiedBytesIsIngested(t *testing.T) {
 		require.NoError(t, err)
 		return made
 	}
-	require.Len(t, upload("acme", "early.png").Intents, 1, "nothing is known yet")
+	require.True(t, b.ingested(t, upload("acme", "early.png")), "nothing is known yet")
 	require.NoError(t, b.store.RecordVerified(t.Context(), "acme", first.ID, asset.VerifiedV1{OK: true, Size: 1}))
 	require.NoError(t, b.store.RecordScan(t.Context(), "acme", first.ID, asset.Scan{Verdict: asset.Clean, Width: 4, Height: 2}))
-	require.Len(t, upload("other", "b.png").Intents, 1, "another account's finding says nothing here")
+	require.True(t, b.ingested(t, upload("other", "b.png")), "another account's finding says nothing here")
 }
 
 func TestUploadOfBytesThatTheNewestAssetKnowsIsComplete(t *testing.T) {
 	t.Parallel()
 	b := newAssets(t)
 	first := b.create(t, "a.png", "x", nil)
-	require.NoError(t, b.store.RecordVerified(t.Context(), "acme", first.ID, asset.VerifiedV1{OK: true, Size: 1, Scan: &asset.Scan{Verdict: asset.Clean, Width: 4, Height: 2}}))
+	require.NoError(t, b.store.RecordVerified(t.Context(), "acme", first.ID,
+		asset.VerifiedV1{OK: true, Size: 1, Scan: &asset.Scan{Verdict: asset.Clean, Width: 4, Height: 2}}))
 	path := "again.png"
-	again, err := b.store.Create(t.Context(), asset.New{Account: "acme", Origin: asset.Uploaded, Hash: first.Hash, Size: 1, ContentType: "a/b", FilePath: &path})
+	again, err := b.store.Create(t.Context(), asset.New{
+		Account: "acme", Origin: asset.Uploaded, Hash: first.Hash, Size: 1, ContentType: "a/b",
+		FilePath: &path,
+	})
 	require.NoError(t, err)
 	require.True(t, again.HadBytes)
-	require.Empty(t, again.Intents)
+	require.False(t, b.ingested(t, again))
 	require.NotNil(t, again.Asset.VerifiedAt)
 	require.Equal(t, asset.Clean, again.Asset.Scan.Verdict)
 	require.Equal(t, []int{4, 2}, []int{again.Asset.Width, again.Asset.Height})
@@ -271,5 +329,5 @@ func TestUploadOfBytesThatTheNewestAssetKnowsIsComplete(t *testing.T) {
 	fresh.FilePath = &path
 	written, err := b.store.Create(t.Context(), fresh)
 	require.NoError(t, err)
-	require.Len(t, written.Intents, 1, "nobody has read these bytes since they were written")
+	require.True(t, b.ingested(t, written), "nobody has read these bytes since they were written")
 }

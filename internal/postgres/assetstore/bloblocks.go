@@ -54,7 +54,7 @@ func (l *BlobLocks) with(ctx context.Context, lock string, ref blob.Ref, fn func
 		return ctx.Err()
 	}
 	var failed error // the error of fn, which is not of the database
-	err := pgx.BeginFunc(ctx, l.pool, func(tx pgx.Tx) error {
+	err := postgres.Snapshot(ctx, l.pool, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `select set_config('idle_in_transaction_session_timeout', $3, true), `+lock+`(hashtextextended($1, $2))`,
 			ref.Hex(), lockOfBlobs, postgres.Millis(idleFor))
 		if err != nil {

@@ -23,6 +23,7 @@ func newDownloads(t *testing.T) (*assetBundle, *assetstore.Downloads) {
 	registry := eventlog.NewRegistry()
 	require.NoError(t, download.Register(registry))
 	b.events = eventstore.New(b.pool, registry, nil)
+	b.events.DeliverBy(b.delivered.add)
 	return b, assetstore.NewDownloads(b.pool, b.events, sealers(t, "11"))
 }
 
@@ -48,19 +49,18 @@ func wanted(source string) download.New {
 
 func TestAnAcceptedDownloadIsKeptUntilItIsOver(t *testing.T) {
 	t.Parallel()
-	_, downloads := newDownloads(t)
+	b, downloads := newDownloads(t)
 	n := wanted("https://example.com/a.bin")
-	d, intents, err := downloads.Create(t.Context(), n)
+	d, err := downloads.Create(t.Context(), n)
 	require.NoError(t, err)
-	require.Len(t, intents, 1)
-	require.Equal(t, outbox.StartDownload, intents[0].Kind)
+	require.Equal(t, []outbox.Kind{outbox.StartDownload}, b.delivered.take())
 	require.Equal(t, download.Created, d.State)
 	require.JSONEq(t, `{"a":1}`, string(d.Request.Metadata))
 	require.Equal(t, "r", d.RequestID)
 
-	again, intents, err := downloads.Create(t.Context(), wanted(n.Request.Source))
+	again, err := downloads.Create(t.Context(), wanted(n.Request.Source))
 	require.NoError(t, err)
-	require.Empty(t, intents)
+	require.Empty(t, b.delivered.take())
 	require.Equal(t, n.ID, again.ID, "an equal request joins the one under way")
 	_, err = downloads.Get(t.Context(), "other", n.ID)
 	require.True(t, fault.Is(err, fault.NotFound), "%v", err)
@@ -88,17 +88,17 @@ func TestDownloadsOfAnAccountAreBounded(t *testing.T) {
 	t.Parallel()
 	_, downloads := newDownloads(t)
 	for i := range 16 {
-		_, _, err := downloads.Create(t.Context(), wanted(fmt.Sprintf("https://example.com/%d", i)))
+		_, err := downloads.Create(t.Context(), wanted(fmt.Sprintf("https://example.com/%d", i)))
 		require.NoError(t, err)
 	}
-	_, _, err := downloads.Create(t.Context(), wanted("https://example.com/more"))
+	_, err := downloads.Create(t.Context(), wanted("https://example.com/more"))
 	require.Equal(t, fault.CodeTooManyDownloads, fault.CodeOf(err), "%v", err)
 }
 
 func TestDownloadWithoutAWorkflowIsFoundAndBegunAgain(t *testing.T) {
 	t.Parallel()
 	b, downloads := newDownloads(t)
-	d, _, err := downloads.Create(t.Context(), wanted("https://example.com/a"))
+	d, err := downloads.Create(t.Context(), wanted("https://example.com/a"))
 	require.NoError(t, err)
 	left, err := downloads.Unfinished(t.Context(), "", 0, 10)
 	require.NoError(t, err)
@@ -108,16 +108,18 @@ func TestDownloadWithoutAWorkflowIsFoundAndBegunAgain(t *testing.T) {
 	left, err = downloads.Unfinished(t.Context(), "", 0, 10)
 	require.NoError(t, err)
 	require.Equal(t, []download.Ref{d.Ref()}, left)
-	intents, err := downloads.Restart(t.Context(), d.Ref(), "sweeper", "nothing was fetching it")
+	b.delivered.take()
+	again, err := downloads.Restart(t.Context(), d.Ref(), "sweeper", "nothing was fetching it")
 	require.NoError(t, err)
-	require.Len(t, intents, 1)
+	require.True(t, again)
+	require.Equal(t, []outbox.Kind{outbox.StartDownload}, b.delivered.take())
 }
 
 func TestTheQueryOfADownloadIsKeptOutOfTheLog(t *testing.T) {
 	t.Parallel()
 	b, downloads := newDownloads(t)
 	const source = "https://user:hunter2@example.com/a%20b.bin?token=hunter2#hunter2"
-	d, _, err := downloads.Create(t.Context(), wanted(source))
+	d, err := downloads.Create(t.Context(), wanted(source))
 	require.NoError(t, err)
 	require.Equal(t, "https://example.com/a%20b.bin", d.Request.Source)
 
@@ -140,17 +142,4 @@ func TestTheQueryOfADownloadIsKeptOutOfTheLog(t *testing.T) {
 
 	require.NoError(t, downloads.Fail(t.Context(), d.Ref(), download.FailedV1{Code: "gone"}))
 	require.Equal(t, "0", read(`select count(*)::text from downloads`), "the address goes with the row")
-}
-
-func TestADownloadOfAnOlderVersionIsFetchedFromTheLog(t *testing.T) {
-	t.Parallel()
-	b, downloads := newDownloads(t)
-	d, _, err := downloads.Create(t.Context(), wanted("https://example.com/a.bin"))
-	require.NoError(t, err)
-	_, err = b.pool.Exec(t.Context(), `update downloads set source = null`)
-	require.NoError(t, err)
-	state, open, err := downloads.Begin(t.Context(), d.Ref())
-	require.NoError(t, err)
-	require.True(t, open)
-	require.Equal(t, "https://example.com/a.bin", state.Request.Source)
 }

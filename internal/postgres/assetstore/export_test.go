@@ -11,7 +11,9 @@ func Statements() map[string]string {
 		selectAnswers: `'acme', array[sha256('77'), sha256('78')]`,
 		selectHeld:    `'acme', array[sha256('77'), sha256('78')], array[true, false]`,
 		selectKnown:   `'acme', array[sha256('77'), sha256('78')], 100`,
+		selectNames:   `'acme', array['input', 'input'], array['', ''], array['77', '78']`,
 		takeNames:     `'acme', array['input', 'input'], array['', ''], array['77', '78']`,
-		saveFound:     `'acme', array[gen_random_uuid(), gen_random_uuid()], array[false, false], array[null, null]::bytea[], array[0, 0], array[0, 0]`,
+		saveFound: `'acme', array[gen_random_uuid(), gen_random_uuid()], array[false, false], array[null, null]::bytea[], array[0,` +
+			` 0], array[0, 0]`,
 	}
 }

@@ -32,12 +32,13 @@ func newExports(t *testing.T) *exportBundle {
 	registry := eventlog.NewRegistry()
 	require.NoError(t, errors.Join(asset.Register(registry), export.Register(registry)))
 	b.events = eventstore.New(b.pool, registry, nil)
+	b.events.DeliverBy(b.delivered.add)
 	b.store = assetstore.New(b.pool, b.events)
 	return &exportBundle{b, assetstore.NewExports(b.pool, b.events, accountstore.NewStorage(b.pool, 1000))}
 }
 
 // ask has the account "acme" ask for an export of a file of that name.
-func (b *exportBundle) ask(t *testing.T, of string) (export.Export, []outbox.Intent, error) {
+func (b *exportBundle) ask(t *testing.T, of string) (export.Export, error) {
 	t.Helper()
 	r := export.Request{Assets: []asset.PublicID{asset.PublicID(of)}, Naming: export.Preserve}
 	return b.exports.Create(t.Context(), export.New{
@@ -48,16 +49,18 @@ func (b *exportBundle) ask(t *testing.T, of string) (export.Export, []outbox.Int
 
 func (b *exportBundle) accepted(t *testing.T, of string) export.Ref {
 	t.Helper()
-	e, intents, err := b.ask(t, of)
+	e, err := b.ask(t, of)
 	require.NoError(t, err)
-	require.Len(t, intents, 1)
-	require.Equal(t, outbox.StartExport, intents[0].Kind)
+	require.Equal(t, []outbox.Kind{outbox.StartExport}, b.delivered.take())
 	return e.Ref()
 }
 
 func archive(size int64) asset.New {
 	until := time.Now().Add(time.Hour).UTC().Truncate(time.Millisecond)
-	return asset.New{Origin: asset.Archived, Hash: blob.Sum([]byte("zip")), Size: size, ContentType: "application/zip", Deadline: &until, About: asset.About{Name: "x.zip"}}
+	return asset.New{
+		Origin: asset.Archived, Hash: blob.Sum([]byte("zip")), Size: size, ContentType: "application/zip", Deadline: &until,
+		About: asset.About{Name: "x.zip"},
+	}
 }
 
 func TestAnAcceptedExportIsKeptUntilItIsOver(t *testing.T) {
@@ -82,9 +85,8 @@ func TestAnAcceptedExportIsKeptUntilItIsOver(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, open)
 
-	intents, err := b.exports.Complete(t.Context(), ref, archive(500), export.CompletedV1{Name: "x.zip", Size: 500, Files: 1, Packed: 1})
-	require.NoError(t, err)
-	require.Len(t, intents, 1, "the archive is looked into like any file")
+	require.NoError(t, b.exports.Complete(t.Context(), ref, archive(500), export.CompletedV1{Name: "x.zip", Size: 500, Files: 1, Packed: 1}))
+	require.Equal(t, []outbox.Kind{outbox.StartIngest}, b.delivered.take(), "the archive is looked into like any file")
 	e, err = b.exports.Get(t.Context(), "acme", ref.Export)
 	require.NoError(t, err)
 	require.Equal(t, export.Completed, e.State)
@@ -96,9 +98,8 @@ func TestAnAcceptedExportIsKeptUntilItIsOver(t *testing.T) {
 	require.Equal(t, a.ExpiresAt, e.Done.ExpiresAt)
 
 	// What comes behind the end changes nothing.
-	intents, err = b.exports.Complete(t.Context(), ref, archive(500), export.CompletedV1{})
-	require.NoError(t, err)
-	require.Empty(t, intents)
+	require.NoError(t, b.exports.Complete(t.Context(), ref, archive(500), export.CompletedV1{}))
+	require.Empty(t, b.delivered.take())
 	require.NoError(t, b.exports.Fail(t.Context(), ref, export.FailedV1{}))
 	_, open, err = b.exports.Begin(t.Context(), ref)
 	require.NoError(t, err)
@@ -115,7 +116,7 @@ func TestArchiveOverTheStorageLimitIsNotKept(t *testing.T) {
 	t.Parallel()
 	b := newExports(t)
 	ref := b.accepted(t, "x")
-	_, err := b.exports.Complete(t.Context(), ref, archive(2000), export.CompletedV1{})
+	err := b.exports.Complete(t.Context(), ref, archive(2000), export.CompletedV1{})
 	require.Equal(t, fault.CodeStorageQuotaExceeded, fault.CodeOf(err), "%v", err)
 	e, err := b.exports.Get(t.Context(), "acme", ref.Export)
 	require.NoError(t, err)
@@ -132,22 +133,21 @@ func TestEqualConcurrentExportsAreOne(t *testing.T) {
 	b := newExports(t)
 	var mu sync.Mutex
 	var group sync.WaitGroup
-	seen, intents := map[export.ID]bool{}, 0
+	seen := map[export.ID]bool{}
 	for range 8 {
 		group.Go(func() {
-			e, in, err := b.ask(t, "x")
+			e, err := b.ask(t, "x")
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
 				t.Error(err)
 			}
 			seen[e.ID] = true
-			intents += len(in)
 		})
 	}
 	group.Wait()
 	require.Len(t, seen, 1)
-	require.Equal(t, 1, intents)
+	require.Len(t, b.delivered.take(), 1)
 	for id := range seen {
 		require.NoError(t, b.exports.Fail(t.Context(), export.Ref{Export: id, Account: "acme"}, export.FailedV1{}))
 		later := b.accepted(t, "x")
@@ -162,9 +162,9 @@ func TestConcurrentExportsAreBounded(t *testing.T) {
 	for _, of := range []string{"1", "2", "3", "4", "5", "6", "7"} {
 		b.accepted(t, of)
 	}
-	_, _, err := b.ask(t, "one too many")
+	_, err := b.ask(t, "one too many")
 	require.Equal(t, fault.CodeTooManyExports, fault.CodeOf(err), "%v", err)
-	_, _, err = b.ask(t, "7")
+	_, err = b.ask(t, "7")
 	require.NoError(t, err, "one that is under way is joined all the same")
 	require.NoError(t, b.exports.Fail(t.Context(), first, export.FailedV1{}))
 	b.accepted(t, "one too many")
@@ -187,13 +187,15 @@ func TestExportWithoutAWorkflowIsRestarted(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, young)
 
-	intents, err := b.exports.Restart(t.Context(), ref, "sweeper", "gone")
+	again, err := b.exports.Restart(t.Context(), ref, "sweeper", "gone")
 	require.NoError(t, err)
-	require.Len(t, intents, 1)
+	require.True(t, again)
+	require.Equal(t, []outbox.Kind{outbox.StartExport}, b.delivered.take())
 	require.NoError(t, b.exports.Fail(t.Context(), ref, export.FailedV1{}))
-	intents, err = b.exports.Restart(t.Context(), ref, "sweeper", "gone")
+	again, err = b.exports.Restart(t.Context(), ref, "sweeper", "gone")
 	require.NoError(t, err)
-	require.Empty(t, intents)
+	require.False(t, again)
+	require.Empty(t, b.delivered.take())
 	e, err := b.exports.Get(t.Context(), "acme", ref.Export)
 	require.NoError(t, err)
 	require.EqualValues(t, 3, e.Version, "requested, requeued, failed")

@@ -7,48 +7,20 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/files"
 	"github.com/millrace-dev/millrace/internal/engine/node"
-	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres"
-	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
-	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// Files records the files of accounts. It implements files.Store.
-type Files struct {
-	pool    *pgxpool.Pool
-	events  *eventstore.Store
-	storage *accountstore.Storage // nil = no limit
-}
-
-var _ files.Store = (*Files)(nil)
-
-// NewFiles returns the file records in pool's database that append through events.
-func NewFiles(pool *pgxpool.Pool, events *eventstore.Store) *Files {
-	return &Files{pool: pool, events: events}
-}
-
-// Within returns a store that enforces the storage limits of accounts for uploads. Outputs of accepted jobs are
-// always stored.
-func (f *Files) Within(storage *accountstore.Storage) *Files {
-	limited := *f
-	limited.storage = storage
-	return &limited
-}
-
 const (
-	ownColumns = `asset_id, account, folder, subfolder, filename, hash, size, content_type, width, height,
-		rejected, thumbnail, created_at, expires_at, named`
-	fileColumns = ownColumns + `,
+	fileColumns = `asset_id, account, folder, subfolder, filename, hash, size, content_type, width, height,
+		rejected, thumbnail, created_at, expires_at, named,
 		coalesce((select public_id from asset_public_ids p where p.asset_id = files.asset_id), files.asset_id) as public_id`
-	fileNames = ownColumns + `, public_id` // the names of the columns that fileColumns selects
-	alive     = `(expires_at is null or expires_at > now())`
+	alive = `(expires_at is null or expires_at > now())`
 	// selectFile selects files for one viewer: account $1 and job $2, which may be null.
 	selectFile = `select ` + fileColumns + ` from files where account = $1 and (` + alive + `
 		or exists (select from asset_holds h where h.asset_id = files.asset_id and h.job_id = $2::uuid))`
@@ -95,14 +67,14 @@ func jobOrNull(who files.Viewer) *string {
 }
 
 // ByName implements files.Store.
-func (f *Files) ByName(ctx context.Context, who files.Viewer, p asset.Place) (files.Entry, error) {
-	return one(ctx, f.pool, selectFile+` and named and folder = $3 and subfolder = $4 and filename = $5`,
+func (s *Store) ByName(ctx context.Context, who files.Viewer, p asset.Place) (files.Entry, error) {
+	return one(ctx, s.pool, selectFile+` and named and folder = $3 and subfolder = $4 and filename = $5`,
 		who.Account, jobOrNull(who), p.Folder, p.Subfolder, p.Filename)
 }
 
 // ByAsset implements files.Store.
-func (f *Files) ByAsset(ctx context.Context, who files.Viewer, id asset.PublicID) (files.Entry, error) {
-	found, err := f.ByAssets(ctx, who, []asset.PublicID{id})
+func (s *Store) ByAsset(ctx context.Context, who files.Viewer, id asset.PublicID) (files.Entry, error) {
+	found, err := s.ByAssets(ctx, who, []asset.PublicID{id})
 	if err != nil {
 		return files.Entry{}, err
 	}
@@ -118,18 +90,19 @@ func errNoFile(cause error) error {
 }
 
 // OfAnyone implements files.Store.
-func (f *Files) OfAnyone(ctx context.Context, id asset.ID) (files.Entry, error) {
-	return one(ctx, f.pool, `select `+fileColumns+` from files where asset_id = $1 and `+alive, string(id))
+func (s *Store) OfAnyone(ctx context.Context, id asset.ID) (files.Entry, error) {
+	return one(ctx, s.pool, `select `+fileColumns+` from files where asset_id = $1 and `+alive, string(id))
 }
 
 // known is the condition that a file of account $1 has one of the ids $3, as its own id or as a public id that a
 // client chose.
-const known = ` and asset_id = any($3::uuid[] || array(select asset_id from asset_public_ids where account = $1 and public_id = any($3::uuid[])))`
+const known = ` and asset_id = any($3::uuid[] || array(select asset_id from asset_public_ids where account = $1
+	and public_id = any($3::uuid[])))`
 
 // ByAssets implements files.Store with one query. It leaves out a file that it finds by its own id although a client
 // chose another public id for it.
-func (f *Files) ByAssets(ctx context.Context, who files.Viewer, ids []asset.PublicID) (map[asset.PublicID]files.Entry, error) {
-	rows, err := f.pool.Query(ctx, selectFile+known, who.Account, jobOrNull(who), ids)
+func (s *Store) ByAssets(ctx context.Context, who files.Viewer, ids []asset.PublicID) (map[asset.PublicID]files.Entry, error) {
+	rows, err := s.pool.Query(ctx, selectFile+known, who.Account, jobOrNull(who), ids)
 	if err != nil {
 		return nil, postgres.Classify(err, "look up files")
 	}
@@ -147,36 +120,17 @@ func (f *Files) ByAssets(ctx context.Context, who files.Viewer, ids []asset.Publ
 }
 
 // ByHash implements files.Store: it returns the newest of the account's files with these bytes.
-func (f *Files) ByHash(ctx context.Context, who files.Viewer, hash blob.Ref) (files.Entry, error) {
-	return one(ctx, f.pool, selectFile+` and hash = $3 and not rejected order by created_at desc, asset_id limit 1`,
+func (s *Store) ByHash(ctx context.Context, who files.Viewer, hash blob.Ref) (files.Entry, error) {
+	return one(ctx, s.pool, selectFile+` and hash = $3 and not rejected order by created_at desc, asset_id limit 1`,
 		who.Account, jobOrNull(who), hash[:])
 }
 
 // Names implements files.Store.
-func (f *Files) Names(ctx context.Context, account string, folder node.Folder, limit int) ([]string, error) {
-	return postgres.Collect(ctx, f.pool, "list files", pgx.RowTo[string],
+func (s *Store) Names(ctx context.Context, account string, folder node.Folder, limit int) ([]string, error) {
+	return postgres.Collect(ctx, s.pool, "list files", pgx.RowTo[string],
 		`select case subfolder when '' then filename else subfolder || '/' || filename end
 		from files where account = $1 and folder = $2 and named and not rejected and `+alive+`
 		order by subfolder, filename limit $3`, account, string(folder), limit)
-}
-
-// creation returns the append that records a new asset.
-func creation(e files.Entry, origin asset.Origin, producer *asset.Producer, meta eventlog.Meta) eventlog.Append {
-	place := e.Place
-	event := asset.CreatedV1{
-		Origin: origin, Hash: e.Hash, Size: e.Size, ContentType: e.ContentType, Place: &place, Producer: producer,
-		Width: e.Width, Height: e.Height, ExpiresAt: e.ExpiresAt,
-	}
-	path := files.Join(place)
-	event.FilePath = &path
-	return createdAppend(e.Asset, e.Account, event, meta)
-}
-
-func createdAppend(id asset.ID, account string, event asset.CreatedV1, meta eventlog.Meta) eventlog.Append {
-	return eventlog.Append{
-		Stream: id.Stream(), Account: account, Expected: 0, Meta: meta,
-		Events: []eventlog.Event{{ID: asset.EventID(id, asset.TypeCreated), Type: asset.TypeCreated, Data: event}},
-	}
 }
 
 func assetID(raw [16]byte) asset.ID { return asset.ID(uuid.UUID(raw).String()) }

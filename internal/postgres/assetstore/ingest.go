@@ -7,24 +7,18 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/millrace-dev/millrace/internal/domain/asset"
-	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
-	"github.com/millrace-dev/millrace/internal/postgres/outboxstore"
 )
 
 // Get returns the state of an asset of the account from its stream, or false if the asset does not exist or has
 // ended.
 func (s *Store) Get(ctx context.Context, account string, id asset.ID) (asset.Asset, bool, error) {
-	var state asset.Asset
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		var err error
-		state, err = s.fold(ctx, tx, id)
-		return err
-	})
+	state, err := s.fold(ctx, s.pool, id)
 	if err != nil {
 		return asset.Asset{}, false, postgres.Classify(err, "read asset "+string(id))
 	}
@@ -34,53 +28,32 @@ func (s *Store) Get(ctx context.Context, account string, id asset.ID) (asset.Ass
 // RecordVerified records that the stored bytes of an asset were read and hashed, and their scan where the event has one. It
 // does not change an asset that has ended.
 func (s *Store) RecordVerified(ctx context.Context, account string, id asset.ID, event asset.VerifiedV1) error {
-	if event.Scan != nil {
-		return s.recordScan(ctx, account, id, *event.Scan, event)
-	}
-	return s.observe(ctx, "record that an asset was verified", func(tx pgx.Tx) error {
-		if !event.OK { // damaged bytes are not scanned
-			if _, err := tx.Exec(ctx, `update files set ingest_since = null where asset_id = $1 and account = $2`, string(id), account); err != nil {
-				return err
-			}
-		}
-		return s.append(ctx, tx, account, id, event)
-	})
+	return s.record(ctx, account, asset.Ingested{Asset: id, Verified: event}, event)
 }
 
 // RecordScan records the result of a scan, and makes rejected content unreadable.
 func (s *Store) RecordScan(ctx context.Context, account string, id asset.ID, scan asset.Scan) error {
-	return s.recordScan(ctx, account, id, scan, asset.ScannedV1{Scan: scan})
+	return s.record(ctx, account, asset.Ingested{Asset: id, Verified: asset.VerifiedV1{OK: true, Scan: &scan}}, asset.ScannedV1{Scan: scan})
 }
 
-func (s *Store) recordScan(ctx context.Context, account string, id asset.ID, scan asset.Scan, event any) error {
-	return s.observe(ctx, "record the scan of an asset", func(tx pgx.Tx) error {
-		var thumbnail []byte
-		if !scan.Thumbnail.IsZero() {
-			thumbnail = scan.Thumbnail[:]
-		}
-		_, err := tx.Exec(ctx, `update files set ingest_since = null, rejected = rejected or $3, thumbnail = coalesce($4, thumbnail),
-				width = case when $5 > 0 then $5 else width end, height = case when $6 > 0 then $6 else height end
-			where asset_id = $1 and account = $2`,
-			string(id), account, scan.Verdict == asset.Rejects, thumbnail, scan.Width, scan.Height)
-		if err != nil {
-			return err
-		}
-		return s.append(ctx, tx, account, id, event)
+func (s *Store) record(ctx context.Context, account string, found asset.Ingested, event any) error {
+	return s.observe(ctx, eventstore.Decision{
+		What: "record what was found out about an asset", Repeats: true,
+		Decide: func(_ context.Context, _ postgres.Tx, c *eventstore.Changes) error {
+			if found.Verified.Scan != nil || !found.Verified.OK { // damaged bytes are not scanned
+				c.Queue(saveFound, append([]any{account}, columns([]asset.Ingested{found})...)...)
+			}
+			return c.Append(foundAppend(account, found.Asset, event))
+		},
 	})
 }
 
-// observe runs a transaction whose event is dropped if the asset has ended.
-func (s *Store) observe(ctx context.Context, what string, fn func(pgx.Tx) error) error {
-	err := s.transact(ctx, what, fn)
-	if errors.Is(err, eventlog.ErrClosed) {
-		return nil
+// observe carries out a decision whose event is dropped if the asset has ended.
+func (s *Store) observe(ctx context.Context, d eventstore.Decision) error {
+	if _, err := s.events.Write(ctx, d); !errors.Is(err, eventlog.ErrClosed) {
+		return err
 	}
-	return err
-}
-
-func (s *Store) append(ctx context.Context, tx pgx.Tx, account string, id asset.ID, found any) error {
-	_, err := s.events.AppendTx(ctx, tx, foundAppend(account, id, found))
-	return err
+	return nil
 }
 
 // foundAppend returns the append of a finding about an asset's bytes.
@@ -108,32 +81,37 @@ func (s *Store) Uningested(ctx context.Context, after asset.ID, age time.Duratio
 }
 
 // Reingest records that the ingestion of an asset, whose workflow was lost, is started again, and the intent to start
-// it. It does not change an asset that has ended or is ingested.
-func (s *Store) Reingest(ctx context.Context, ref asset.IngestRef, actor, reason string) ([]outbox.Intent, error) {
-	var intents []outbox.Intent
-	err := s.observe(ctx, "ingest an asset again", func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, `update files set ingest_since = now() where asset_id = $1 and account = $2 and ingest_since is not null`,
-			string(ref.Asset), ref.Account)
-		if err != nil || tag.RowsAffected() == 0 {
-			return err
-		}
-		if intents, err = outboxstore.Insert(ctx, tx, []outbox.Intent{ingestion(ref.Asset, ref.Account, ref.Size)}); err != nil {
-			return err
-		}
-		_, err = s.events.AppendTx(ctx, tx, eventlog.Append{
-			Stream: ref.Asset.Stream(), Account: ref.Account, Expected: eventlog.AnyVersion, Meta: eventlog.Meta{Actor: actor, Reason: reason},
-			Events: []eventlog.Event{{ID: uuid.New(), Type: asset.TypeRequeued, Data: asset.RequeuedV1{}}},
-		})
-		return err
+// it. It does not change an asset that has ended or is ingested, and then returns false.
+func (s *Store) Reingest(ctx context.Context, ref asset.IngestRef, actor, reason string) (again bool, err error) {
+	err = s.observe(ctx, eventstore.Decision{
+		What: "ingest an asset again",
+		Read: func(q *pgx.Batch) {
+			q.Queue(`update files set ingest_since = now() where asset_id = $1 and account = $2 and ingest_since is not null`,
+				string(ref.Asset), ref.Account).Exec(func(tag pgconn.CommandTag) error {
+				again = tag.RowsAffected() > 0
+				return nil
+			})
+		},
+		Decide: func(_ context.Context, _ postgres.Tx, c *eventstore.Changes) error {
+			if !again {
+				return eventstore.ErrNothing
+			}
+			c.Start(ingestion(ref.Asset, ref.Account, ref.Size))
+			return c.Append(eventlog.Append{
+				Stream: ref.Asset.Stream(), Account: ref.Account, Expected: eventlog.AnyVersion, Meta: eventlog.Meta{Actor: actor, Reason: reason},
+				Events: []eventlog.Event{{ID: uuid.New(), Type: asset.TypeRequeued, Data: asset.RequeuedV1{}}},
+			})
+		},
 	})
-	return intents, err
+	return again && err == nil, err
 }
 
 // selectKnown reads, for each of some bytes, the events of an upload that was looked into: of any, so that however many there
 // are, one row is read.
 const selectKnown = `select e.*, u.n from unnest($2::bytea[]) with ordinality as u (bytes, n)
 	cross join lateral (select asset_id` + ofEach + ` and ingest_since is null and job_id is null limit 1) f
-	cross join lateral (` + eventstore.SelectEvents + ` where stream = 'asset-' || f.asset_id order by version limit $3) e order by u.n, e.version`
+	cross join lateral (` + eventstore.SelectEvents +
+	` where stream = 'asset-' || f.asset_id order by version limit $3) e order by u.n, e.version`
 
 // queueKnown reads, for each of some bytes, an upload that was looked into.
 func queueKnown(q *pgx.Batch, account string, states []*bytesState) {
@@ -161,7 +139,9 @@ func queueKnown(q *pgx.Batch, account string, states []*bytesState) {
 
 // known returns the event of what another asset of the account says of these bytes, with the pixels of an image, nothing
 // while that is not all that an ingestion finds out.
-func (s *Store) known(ctx context.Context, db postgres.Tx, st *bytesState, size int64) (event *asset.VerifiedV1, width, height int, err error) {
+func (s *Store) known(ctx context.Context, db postgres.Tx, st *bytesState,
+	size int64,
+) (event *asset.VerifiedV1, width, height int, err error) {
 	state, err := s.foldOn(ctx, db, st.like)
 	if err != nil || state.Scan == nil || state.VerifiedAt == nil || state.Damaged {
 		return nil, 0, 0, err
@@ -199,7 +179,8 @@ func (s *Store) GetAll(ctx context.Context, account string, ids []asset.ID) (map
 
 // saveFound writes what was found out about the bytes of several assets of an account. Several rows are locked in order of their
 // ids, as everywhere.
-const saveFound = `update files set ingest_since = null, rejected = rejected or n.rejects, thumbnail = coalesce(n.thumbnail, files.thumbnail),
+const saveFound = `update files set ingest_since = null, rejected = rejected or n.rejects, thumbnail = coalesce(n.thumbnail,
+	files.thumbnail),
 		width = case when n.width > 0 then n.width else files.width end, height = case when n.height > 0 then n.height else files.height end
 	from unnest($2::uuid[], $3::boolean[], $4::bytea[], $5::int[], $6::int[]) as n (id, rejects, thumbnail, width, height)
 	where asset_id = n.id and account = $1 and asset_id = any(array(
@@ -208,25 +189,26 @@ const saveFound = `update files set ingest_since = null, rejected = rejected or 
 // RecordAll records what was found out about several assets of the account, in one transaction. Where one of them has
 // ended meanwhile, the others are recorded one by one.
 func (s *Store) RecordAll(ctx context.Context, account string, all []asset.Ingested) error {
-	appends := make([]eventlog.Append, len(all))
-	for i, found := range all {
-		appends[i] = foundAppend(account, found.Asset, found.Verified)
-	}
-	var queued *eventstore.Queued
-	nothing := func(*pgx.Batch) {}
-	err := postgres.Pipelined(ctx, s.pool, nothing, func(_ postgres.Tx, q *pgx.Batch) (err error) {
-		q.Queue(saveFound, append([]any{account}, columns(all)...)...)
-		queued, err = s.events.QueueAppend(q, appends)
-		return err
+	_, err := s.events.Write(ctx, eventstore.Decision{
+		What: "record what was found out about assets", Repeats: true,
+		Decide: func(_ context.Context, _ postgres.Tx, c *eventstore.Changes) error {
+			c.Queue(saveFound, append([]any{account}, columns(all)...)...)
+			for _, found := range all {
+				if err := c.Append(foundAppend(account, found.Asset, found.Verified)); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
 	})
-	switch {
-	case eventstore.IsRefused(err):
-		return s.recordEach(ctx, account, all)
-	case err != nil:
-		return postgres.Classify(err, "record what was found out about assets")
+	if !eventlog.IsRefused(err) {
+		return err
 	}
-	s.events.Announce(queued.Recorded())
-	return nil
+	var failed []error
+	for _, found := range all {
+		failed = append(failed, s.RecordVerified(ctx, account, found.Asset, found.Verified))
+	}
+	return errors.Join(failed...)
 }
 
 // columns returns the arguments of saveFound behind the account.
@@ -245,10 +227,11 @@ func columns(all []asset.Ingested) []any {
 	return []any{ids, rejects, thumbnails, widths, heights}
 }
 
-func (s *Store) recordEach(ctx context.Context, account string, all []asset.Ingested) error {
-	var failed []error
-	for _, found := range all {
-		failed = append(failed, s.RecordVerified(ctx, account, found.Asset, found.Verified))
-	}
-	return errors.Join(failed...)
+// withLast scans one more column after the requested ones.
+type withLast struct {
+	pgx.CollectableRow
+	last any
 }
+
+// Scan implements pgx.Row.
+func (w withLast) Scan(dest ...any) error { return w.CollectableRow.Scan(append(dest, w.last)...) }

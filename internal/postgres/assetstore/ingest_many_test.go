@@ -47,7 +47,8 @@ func TestWhatABatchFoundIsRecordedOnce(t *testing.T) {
 		require.Nil(t, there[ids[2]].Scan)
 	}
 	var rejected, pictured int
-	require.NoError(t, b.pool.QueryRow(t.Context(), `select count(*) filter (where rejected), count(*) filter (where thumbnail = $1 and width = 3 and height = 4)
+	require.NoError(t, b.pool.QueryRow(t.Context(), `select count(*) filter (where rejected), count(*) filter (where thumbnail = $1
+		and width = 3 and height = 4)
 		from files where ingest_since is null`, thumbnail[:]).Scan(&rejected, &pictured))
 	require.Equal(t, [2]int{1, 1}, [2]int{rejected, pictured})
 }

@@ -61,7 +61,8 @@ func uploadUntilKilled(ctx context.Context, dsn, root string, public []string) e
 	}
 	upload(uuid.NewString())
 	for waits := false; !waits; {
-		if err := pool.QueryRow(ctx, `select exists (select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database())`).Scan(&waits); err != nil {
+		if err := pool.QueryRow(ctx, `select exists (select from pg_stat_activity where wait_event_type = 'Lock'
+			and datname = current_database())`).Scan(&waits); err != nil {
 			return err
 		}
 	}
@@ -105,7 +106,8 @@ func TestAJointTransactionOfUploadsIsRecordedWholeOrNotAtAllWhenItsProcessIsKill
 			return `select pg_advisory_xact_lock(hashtextextended($1, 11))`, []any{"acme\x1f" + blob.Sum([]byte(public)).Hex()}
 		}, `select pg\_advisory\_xact\_lock(key)%`, 0},
 		"in its append": {func(public string) (string, []any) {
-			return `insert into streams (id, account, version) values ($1, 'another', 1)`, []any{asset.IDOfChoice("acme", asset.PublicID(public)).Stream()}
+			return `insert into streams (id, account, version) values ($1, 'another', 1)`,
+				[]any{asset.IDOfChoice("acme", asset.PublicID(public)).Stream()}
 		}, `select * from append\_events\_or\_fail%`, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -129,7 +131,8 @@ func TestAJointTransactionOfUploadsIsRecordedWholeOrNotAtAllWhenItsProcessIsKill
 			require.Equal(t, "waiting", <-said)
 			require.NoError(t, first.Rollback(t.Context()))
 			b.until(t, func() bool {
-				return b.count(t, `select count(*) from pg_stat_activity where query like $1 and wait_event_type = 'Lock' and datname = current_database()`, c.query) > 0
+				return b.count(t, `select count(*) from pg_stat_activity where query like $1 and wait_event_type = 'Lock'
+					and datname = current_database()`, c.query) > 0
 			})
 			kill()
 			require.NoError(t, middle.Rollback(t.Context()))
@@ -157,7 +160,8 @@ func (b *assetBundle) requireAllOrNothing(t *testing.T, root string, public []st
 	require.Equal(t, []int{all, all, all}, []int{
 		b.count(t, `select count(*) from events where type = $1 and data ->> 'public_id' = any($2)`, asset.TypeCreated, public),
 		b.count(t, `select count(*) from asset_public_ids where public_id::text = any($1)`, public),
-		b.count(t, `select count(*) from outbox o join asset_public_ids p on o.workflow_id = 'ingest-' || p.asset_id where p.public_id::text = any($1)`, public),
+		b.count(t, `select count(*) from outbox o join asset_public_ids p on o.workflow_id = 'ingest-' || p.asset_id
+			where p.public_id::text = any($1)`, public),
 	})
 	for _, id := range public {
 		if recorded == 0 {
@@ -169,7 +173,8 @@ func (b *assetBundle) requireAllOrNothing(t *testing.T, root string, public []st
 		err = uploadChosen(t.Context(), uploads, asset.PublicID(id))
 		require.Equal(t, fault.CodeAssetIDTaken, fault.CodeOf(err), "%v", err)
 	}
-	require.Equal(t, len(public), b.count(t, `select count(*) from files where asset_id in (select asset_id from asset_public_ids where public_id::text = any($1))`, public))
+	require.Equal(t, len(public), b.count(t, `select count(*) from files where asset_id in (select asset_id from asset_public_ids
+		where public_id::text = any($1))`, public))
 	require.Equal(t, b.count(t, `select coalesce(sum(size), 0) from files`), b.count(t, `select coalesce(sum(bytes), 0) from account_storage`))
 }
 

@@ -3,7 +3,6 @@ package assetstore
 import (
 	"context"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/millrace-dev/millrace/internal/domain/asset"
@@ -20,54 +19,60 @@ var _ asset.References = (*Store)(nil)
 // and those that an unfinished job reads or made. Assets cannot be read from their deadline on; Expire frees their
 // rows. If the log refuses an asset, the others are ended one by one, and the refused assets are returned.
 func (s *Store) Expire(ctx context.Context, limit int, except []asset.ID) (int, []asset.ID, error) {
-	ended, refused, err := s.expire(ctx, limit, nil, except)
-	if !fault.Is(err, fault.Conflict) && !eventstore.IsRefused(err) {
-		return len(ended), nil, err
+	tried, err := s.expire(ctx, limit, nil, except)
+	if !fault.Is(err, fault.Conflict) {
+		return len(tried), nil, err
 	}
 	total, failed := 0, []asset.ID(nil)
-	for _, id := range refused {
-		one, _, err := s.expire(ctx, 1, []asset.ID{id}, nil)
-		total += len(one)
-		if fault.Is(err, fault.Conflict) || eventstore.IsRefused(err) {
+	for _, id := range tried {
+		one, err := s.expire(ctx, 1, []asset.ID{id}, nil)
+		switch {
+		case fault.Is(err, fault.Conflict):
 			failed = append(failed, id)
-		} else if err != nil {
+		case err != nil:
 			return total, failed, err
+		default:
+			total += len(one)
 		}
 	}
 	return total, failed, nil
 }
 
-// expire is one transaction of Expire. It returns the assets that it tried, even if it fails. only, if not nil,
-// restricts the assets.
-func (s *Store) expire(ctx context.Context, limit int, only, except []asset.ID) (ended, tried []asset.ID, err error) {
-	err = s.transact(ctx, "expire assets", func(tx pgx.Tx) error {
-		ended, tried = nil, nil
-		rows, err := tx.Query(ctx, `delete from files where asset_id in (
-				select asset_id from files where expires_at <= now() and not `+pinnedByJob+` and not `+ofUnfinishedJob+`
-				and ($2::uuid[] is null or asset_id = any($2)) and not asset_id = any($3::uuid[])
-				order by expires_at limit $1 for update skip locked)
-			returning asset_id, account`, limit, assetIDs(only), append([]string{}, assetIDs(except)...))
-		if err != nil {
-			return err
-		}
-		var id uuid.UUID
-		var account string
-		var appends []eventlog.Append
-		_, err = pgx.ForEachRow(rows, []any{&id, &account}, func() error {
-			tried = append(tried, asset.ID(id.String()))
-			appends = append(appends, expiry(asset.ID(id.String()), account))
-			return nil
-		})
-		if err != nil || len(appends) == 0 {
-			return err
-		}
-		_, err = s.events.AppendAll(ctx, tx, appends)
-		return err
+// expire is one transaction of Expire. It returns the assets that it ended, or those that it tried if the log refuses one of
+// them. only, if not nil, restricts the assets.
+func (s *Store) expire(ctx context.Context, limit int, only, except []asset.ID) (tried []asset.ID, err error) {
+	var appends []eventlog.Append
+	_, err = s.events.Write(ctx, eventstore.Decision{
+		What: "expire assets", Repeats: true,
+		Read: func(q *pgx.Batch) {
+			tried, appends = nil, nil
+			q.Queue(`delete from files where asset_id in (
+					select asset_id from files where expires_at <= now() and not `+pinnedByJob+` and not `+ofUnfinishedJob+`
+					and ($2::uuid[] is null or asset_id = any($2)) and not asset_id = any($3::uuid[])
+					order by expires_at limit $1 for update skip locked)
+				returning asset_id, account`, limit, assetIDs(only), append([]string{}, assetIDs(except)...)).Query(func(rows pgx.Rows) error {
+				var raw [16]byte
+				var account string
+				_, err := pgx.ForEachRow(rows, []any{&raw, &account}, func() error {
+					id := assetID(raw)
+					tried = append(tried, id)
+					appends = append(appends, ending(id, account, asset.TypeExpired, asset.ExpiredV1{}, eventlog.Meta{Actor: "retention"}))
+					return nil
+				})
+				return err
+			})
+		},
+		Decide: func(_ context.Context, _ postgres.Tx, c *eventstore.Changes) error {
+			if len(appends) == 0 {
+				return eventstore.ErrNothing
+			}
+			return c.Append(appends...)
+		},
 	})
-	if err != nil {
-		return nil, tried, err
+	if err != nil && !fault.Is(err, fault.Conflict) {
+		return nil, err
 	}
-	return tried, tried, nil
+	return tried, err
 }
 
 // ofUnfinishedJob is the condition that a file belongs to an unfinished job.
@@ -82,14 +87,6 @@ func assetIDs(in []asset.ID) []string {
 		out[i] = string(id)
 	}
 	return out
-}
-
-func expiry(id asset.ID, account string) eventlog.Append {
-	return eventlog.Append{
-		Stream: id.Stream(), Account: account, Expected: eventlog.AnyVersion, Close: true,
-		Events: []eventlog.Event{{ID: asset.EventID(id, asset.TypeExpired), Type: asset.TypeExpired, Data: asset.ExpiredV1{}}},
-		Meta:   eventlog.Meta{Actor: "retention"},
-	}
 }
 
 // keysAtOnce bounds the keys that one statement deletes. After a flood of requests, a statement could otherwise take

@@ -23,7 +23,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
-	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/internal/storage/userdata"
@@ -33,7 +32,6 @@ import (
 type keeper struct {
 	*assetBundle
 	storage *accountstore.Storage
-	named   *assetstore.Files
 	user    *accountstore.Userdata
 }
 
@@ -42,9 +40,8 @@ func newKeeper(t *testing.T, standard int64) *keeper {
 	b := newAssets(t)
 	k := &keeper{assetBundle: b, storage: accountstore.NewStorage(b.pool, standard)}
 	b.store = b.store.Within(k.storage)
-	k.named = assetstore.NewFiles(b.pool, b.events).Within(k.storage)
-	b.files = files.New(k.named, b.blobs, files.Options{})
-	k.user = accountstore.NewUserdata(b.pool).Within(k.storage)
+	b.files = files.New(b.store, b.blobs, files.Options{})
+	k.user = accountstore.NewUserdata(b.pool, b.events).Within(k.storage)
 	return k
 }
 
@@ -61,8 +58,9 @@ func (k *keeper) upload(ctx context.Context, owner, letter string, size int, dea
 // post records an upload of the cloud routes.
 func (k *keeper) post(ctx context.Context, owner, letter string, size int) error {
 	data := []byte(strings.Repeat(letter, size))
-	_, err := k.named.Upload(ctx, files.Upload{
-		Account: owner, Place: asset.Place{Folder: "input", Filename: letter + ".png"}, Hash: blob.Sum(data), Size: int64(size), ContentType: "image/png",
+	_, err := k.store.Upload(ctx, files.Upload{
+		Account: owner, Place: asset.Place{Folder: "input", Filename: letter + ".png"}, Hash: blob.Sum(data), Size: int64(size),
+		ContentType: "image/png",
 	})
 	return err
 }
@@ -297,7 +295,8 @@ func (k *keeper) awaitWaiting(t *testing.T, over <-chan error) {
 		default:
 		}
 		require.NoError(t, k.pool.QueryRow(t.Context(), `select exists (select from pg_locks
-			where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database()))`).Scan(&waits))
+			where locktype = 'advisory' and not granted and database = (select oid from pg_database
+				where datname = current_database()))`).Scan(&waits))
 	}
 }
 
@@ -308,7 +307,10 @@ func TestOutputsAreKeptBeyondTheLimit(t *testing.T) {
 	first, err := k.upload(t.Context(), "acme", "a", 90, nil)
 	require.NoError(t, err)
 	require.NoError(t, k.save(t.Context(), "acme", strings.Repeat("o", 50), 0))
-	_, err = k.store.Create(t.Context(), asset.New{Account: "acme", Origin: asset.Hosted, Hash: blob.Sum([]byte("h")), Size: 1000, ContentType: "image/png"})
+	_, err = k.store.Create(t.Context(), asset.New{
+		Account: "acme", Origin: asset.Hosted, Hash: blob.Sum([]byte("h")), Size: 1000,
+		ContentType: "image/png",
+	})
 	require.NoError(t, err)
 	require.Equal(t, int64(1140), k.requireCounted(t, "acme").Bytes)
 
@@ -330,10 +332,13 @@ func TestAnAccountHasALimitOfItsOwn(t *testing.T) {
 	registry := eventlog.NewRegistry()
 	require.NoError(t, account.Register(registry))
 	events := eventstore.New(k.pool, registry, nil)
-	subscriptions := accountstore.NewSubscriptions(k.pool, events)
+	subscriptions := accountstore.NewSubscriptions(events)
 	set := func(bytes *int64) {
 		t.Helper()
-		_, err := subscriptions.Change(t.Context(), account.Change{Account: account.LocalID, Actor: "kim", Reason: "r", Storage: &account.StorageLimit{Bytes: bytes}})
+		_, err := subscriptions.Change(t.Context(), account.Change{
+			Account: account.LocalID, Actor: "kim", Reason: "r",
+			Storage: &account.StorageLimit{Bytes: bytes},
+		})
 		require.NoError(t, err)
 	}
 	fits := func(bytes int64) bool {
@@ -350,7 +355,10 @@ func TestAnAccountHasALimitOfItsOwn(t *testing.T) {
 	require.True(t, fits(1<<50))
 	set(nil)
 	require.False(t, fits(101))
-	_, err := subscriptions.Change(t.Context(), account.Change{Account: account.LocalID, Actor: "kim", Storage: &account.StorageLimit{Bytes: &negative}})
+	_, err := subscriptions.Change(t.Context(), account.Change{
+		Account: account.LocalID, Actor: "kim",
+		Storage: &account.StorageLimit{Bytes: &negative},
+	})
 	require.Equal(t, fault.Invalid, fault.KindOf(err))
 	recorded, err := events.ReadStream(t.Context(), account.Stream(account.LocalID), 0, 10)
 	require.NoError(t, err)

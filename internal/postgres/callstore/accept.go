@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/eventlog"
@@ -28,29 +27,19 @@ const (
 
 // Accept implements call.Store.
 func (s *Store) Accept(ctx context.Context, n call.NewCall) (out call.Admission, err error) {
-	first := uuid.New()
-	recorded, err := s.events.RetryAmbiguous(ctx, first, func(ctx context.Context) error {
-		made := &acceptance{NewCall: n, first: first}
-		err := s.changes.Do(ctx, n.Account, acceptanceSize, &change{accept: made})
-		out = made.out
-		return err
-	})
-	if err != nil {
+	made := &acceptance{NewCall: n, first: uuid.New()}
+	earlier, err := s.changes.Do(ctx, n.Account, &change{Outcome: eventstore.Outcome{First: made.first}, accept: made})
+	switch {
+	case err != nil:
 		return call.Admission{}, classifyAccept(err)
+	case earlier: // an attempt whose answer was lost recorded it; the relay starts the call
+		if out.Call, err = s.Load(ctx, n.Account, n.ID); err == nil && out.Call.State == call.Waiting {
+			out.Ahead, err = s.Ahead(ctx, n.Account, n.ID)
+		}
+		return out, err
 	}
-	if recorded { // an earlier attempt whose answer was lost recorded it; the relay starts the call
-		return s.admission(ctx, n)
-	}
-	return out, nil
-}
-
-// admission returns the result of an earlier attempt to accept the call.
-func (s *Store) admission(ctx context.Context, n call.NewCall) (out call.Admission, err error) {
-	s.events.Wake()
-	if out.Call, err = s.Load(ctx, n.Account, n.ID); err == nil && out.Call.State == call.Waiting {
-		out.Ahead, err = s.Ahead(ctx, n.Account, n.ID)
-	}
-	return out, err
+	made.out.Call, err = s.fold(made.append.Recorded())
+	return made.out, err
 }
 
 // classifyAccept returns refusals unchanged and classifies every other error.
@@ -62,53 +51,43 @@ func classifyAccept(err error) error {
 	return postgres.Classify(err, "pass the gates of a call")
 }
 
-// acceptance is one attempt to accept a call, as a part of a joint transaction.
+// acceptance is a call to accept.
 type acceptance struct {
 	call.NewCall
 	first uuid.UUID // of its events
 	out   call.Admission
 
 	admitted bool
-	refused  error // it wrote nothing, and the other changes go on
-	unread   error // it is recorded, and cannot be read back
 	append   *eventstore.Prepared
-}
-
-// reset forgets an earlier transaction, which was rolled back.
-func (n *acceptance) reset() { *n = acceptance{NewCall: n.NewCall, first: n.first} }
-
-// outcome returns the error of an acceptance whose transaction is committed.
-func (n *acceptance) outcome() error {
-	if n.refused != nil {
-		return n.refused
-	}
-	return n.unread
 }
 
 // decide decides whether the call is accepted, and whether it runs now. It returns what is appended to the ledger of a
 // metered account.
-func (n *acceptance) decide(ctx context.Context, db postgres.Tx, t *joint) ([]eventlog.Append, error) {
+func (n *acceptance) decide(ctx context.Context, tx postgres.Tx, t *changes, c *change) ([]eventlog.Append, error) {
+	n.out = call.Admission{}
 	if _, taken := t.keys[n.Key]; taken {
-		n.refused = call.ErrKeyTaken
+		c.Refuse(call.ErrKeyTaken)
 		return nil, nil
 	}
-	if n.refused = n.decideSlot(t); n.refused != nil {
-		return nil, nil //nolint:nilerr // it is the outcome of this caller, not of the transaction
+	if refused := n.decideSlot(t); refused != nil {
+		c.Refuse(refused)
+		return nil, nil
 	}
-	held, err := t.store.reserve(ctx, db, t.state, n.NewCall)
+	reserved, err := t.store.reserve(ctx, tx, t.state, n.NewCall)
+	if fault.Is(err, fault.Exhausted) {
+		c.Refuse(err)
+		return nil, nil
+	}
 	if err != nil {
-		if fault.Is(err, fault.Exhausted) {
-			n.refused, err = err, nil
-		}
 		return nil, err
 	}
 	n.enter(t)
 	n.append, err = t.store.events.Prepare(n.begin())
-	return held, err
+	return reserved, err
 }
 
 // decideSlot returns the refusal of a limit, or nil. It sets whether the call has a slot, or waits for one.
-func (n *acceptance) decideSlot(t *joint) error {
+func (n *acceptance) decideSlot(t *changes) error {
 	for _, w := range n.Limits.Windows {
 		if r := t.windows[w.Name].refusal(w); r != nil {
 			return r
@@ -123,7 +102,7 @@ func (n *acceptance) decideSlot(t *joint) error {
 }
 
 // enter counts the call, so that what follows in its transaction is decided behind it.
-func (n *acceptance) enter(t *joint) {
+func (n *acceptance) enter(t *changes) {
 	l := &t.state
 	n.out.Ahead = int64(l.queued)
 	if n.admitted {
@@ -158,7 +137,8 @@ func queueable(l admissionState, n call.NewCall, refused *call.Refusal) error {
 	case refused != nil && refused.Kind == fault.Denied:
 		return refused
 	case l.queued >= n.Limits.Backlog:
-		r := call.Refuse(fault.Exhausted, call.QueueBacklogFull, "%d requests are waiting, the account's limit; try again when some have started", l.queued)
+		r := call.Refuse(fault.Exhausted, call.QueueBacklogFull, "%d requests are waiting, the account's limit; try again when some have started",
+			l.queued)
 		r.RetryAfter = int(queueFullRetry / time.Second)
 		return r
 	}
@@ -176,9 +156,9 @@ func (s *Store) reserve(ctx context.Context, db postgres.Tx, l admissionState, n
 
 func holdID(id call.ID) string { return id.Stream() }
 
-// queueClaims queues the statement that claims the idempotency keys of calls. A key that is there has expired: joint.look
+// addClaims adds the statement that claims the idempotency keys of calls. A key that is there has expired: changes.readKeys
 // has seen, under the lock of the account, that none of them is in use.
-func queueClaims(q *pgx.Batch, account string, accepted []*acceptance) {
+func addClaims(c *eventstore.Changes, account string, accepted []*acceptance) {
 	var keys, ids []string
 	var fingerprints [][]byte
 	for _, n := range accepted {
@@ -189,25 +169,28 @@ func queueClaims(q *pgx.Batch, account string, accepted []*acceptance) {
 	if len(keys) == 0 {
 		return
 	}
-	q.Queue(`insert into call_keys (account, key, fingerprint, call_id, expires_at)
+	c.Queue(`insert into call_keys (account, key, fingerprint, call_id, expires_at)
 		select $1, k.key, k.fingerprint, k.id, now() + $2::interval from unnest($3::text[], $4::bytea[], $5::uuid[]) as k (key, fingerprint, id)
 		on conflict (account, key) do update set fingerprint = excluded.fingerprint, call_id = excluded.call_id,
-			expires_at = excluded.expires_at, delivered = false, delivered_at = null`, account, call.Retention, keys, fingerprints, ids)
+			expires_at = excluded.expires_at, delivered_at = null`, account, call.Retention, keys, fingerprints, ids)
 }
 
-// queueRequests queues the statement that refers to the bodies of calls, so that they are kept.
-func queueRequests(q *pgx.Batch, accepted []*acceptance) {
+// addRequests adds the statement that refers to the bodies of calls, so that they are kept.
+func addRequests(c *eventstore.Changes, accepted []*acceptance) {
 	ids, refs := make([]string, len(accepted)), make([][]byte, len(accepted))
 	for i, n := range accepted {
 		ids[i], refs[i] = string(n.ID), n.Accepted.Request.Ref[:]
 	}
-	q.Queue(`insert into call_blobs (call_id, ref, keep_until)
+	c.Queue(`insert into call_blobs (call_id, ref, keep_until)
 		select b.id, b.ref, 'infinity' from unnest($1::uuid[], $2::bytea[]) as b (id, ref)`, ids, refs)
 }
 
 // unit returns the call in the form of the admission.
 func (n *acceptance) unit() unit {
-	return unit{id: n.ID, account: n.Account, run: firstRun, held: n.Accepted.Held, costly: n.Costly, payload: payloadOf(n.Run(admittedVersion))}
+	return unit{
+		id: n.ID, account: n.Account, run: firstRun, held: n.Accepted.Held, costly: n.Costly,
+		payload: payloadOf(n.Run(admittedVersion)),
+	}
 }
 
 // place returns how long the call may wait for a slot, as PostgreSQL reads it.

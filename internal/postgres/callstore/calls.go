@@ -31,7 +31,7 @@ type Store struct {
 	events     *eventstore.Store
 	credits    *accountstore.Credits
 	slots      *admission.Admission[unit]
-	changes    *committer.Committer[*change]
+	changes    *eventstore.Joined[*change]
 	heartbeats *call.Heartbeats // of dispatching processes
 }
 
@@ -40,7 +40,7 @@ var _ call.Store = (*Store)(nil)
 // New returns the call store in pool's database that appends through events and reserves credit through credits.
 func New(pool *pgxpool.Pool, events *eventstore.Store, credits *accountstore.Credits) *Store {
 	s := &Store{pool: pool, events: events, credits: credits, slots: admission.New(kind), heartbeats: call.NewHeartbeats(time.Now)}
-	s.changes = committer.New(committer.Options{}, s.commit)
+	s.changes = eventstore.NewJoined(events, committer.Options{}, s.decide)
 	return s
 }
 
@@ -56,8 +56,10 @@ type unit struct {
 
 // kind describes calls to the admission: calls of jobs run first, and then the oldest.
 var kind = admission.Kind[unit]{
-	Name: "call", Running: "in_flight", Queued: "parked", Sums: map[string]string{"committed": "sum(held)", "costly": "count(*) filter (where costly)"},
-	Carried: []string{"held", "costly", "payload"}, Place: "expires_at", PlaceAt: "now() + {place}::interval", Order: "of_job desc, seq", Open: "true",
+	Name: "call", Running: "in_flight", Queued: "parked",
+	Sums:    map[string]string{"committed": "sum(held)", "costly": "count(*) filter (where costly)"},
+	Carried: []string{"held", "costly", "payload"}, Place: "expires_at", PlaceAt: "now() + {place}::interval", Order: "of_job desc, seq",
+	Open: "true",
 	Row: func(u unit) (string, string, int, []any) {
 		return string(u.id), u.account, u.run, []any{u.held, u.costly, u.payload}
 	},
@@ -101,11 +103,14 @@ func (l admissionState) gate(limits call.Limits, held int64, costly bool) *call.
 	case all == 0:
 		return call.Refuse(fault.Denied, call.Forbidden, "this account may not run models")
 	case l.inFlight >= all:
-		return call.Refuse(fault.Exhausted, call.ConcurrencyLimit, "%d calls are in flight, the account's limit; try again when one has finished", l.inFlight)
+		return call.Refuse(fault.Exhausted, call.ConcurrencyLimit, "%d calls are in flight, the account's limit; try again when one has finished",
+			l.inFlight)
 	case costly && l.costly >= few:
-		return call.Refuse(fault.Exhausted, call.ConcurrencyLimit, "%d calls of models at this price are in flight, the account's limit; try again when one has finished", l.costly)
+		return call.Refuse(fault.Exhausted, call.ConcurrencyLimit,
+			"%d calls of models at this price are in flight, the account's limit; try again when one has finished", l.costly)
 	case limits.Ceiling > 0 && l.committed+held > limits.Ceiling:
-		r := call.Refuse(fault.Exhausted, call.ConcurrencyLimit, "the cost of the calls in flight would exceed the account's spend ceiling; try again when one has finished")
+		r := call.Refuse(fault.Exhausted, call.ConcurrencyLimit,
+			"the cost of the calls in flight would exceed the account's spend ceiling; try again when one has finished")
 		r.Spend = l.spend(limits)
 		return r
 	}
@@ -129,8 +134,8 @@ func (s *Store) Key(ctx context.Context, account, key string) (call.KeyRecord, b
 	var rec call.KeyRecord
 	var fingerprint []byte
 	var ago float64
-	err := s.pool.QueryRow(ctx, `select call_id::text, fingerprint, delivered,
-			case when delivered then coalesce(extract(epoch from now() - delivered_at)::float8, 86400) else 0 end
+	err := s.pool.QueryRow(ctx, `select call_id::text, fingerprint, delivered_at is not null,
+			coalesce(extract(epoch from now() - delivered_at)::float8, 0)
 		from call_keys where account = $1 and key = $2 and expires_at > now()`, account, key).
 		Scan(&rec.Call, &fingerprint, &rec.Delivered, &ago)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -145,7 +150,8 @@ func (s *Store) Key(ctx context.Context, account, key string) (call.KeyRecord, b
 
 // Deliver implements call.Store.
 func (s *Store) Deliver(ctx context.Context, account string, id call.ID) error {
-	_, err := s.pool.Exec(ctx, `update call_keys set delivered = true, delivered_at = coalesce(delivered_at, now()) where call_id = $1 and account = $2`, id, account)
+	_, err := s.pool.Exec(ctx, `update call_keys set delivered_at = coalesce(delivered_at, now())
+		where call_id = $1 and account = $2`, id, account)
 	return postgres.Classify(err, "record a delivery")
 }
 
@@ -186,6 +192,7 @@ func (s *Store) Note(ctx context.Context, account string, id call.ID, e eventlog
 func (s *Store) Ahead(ctx context.Context, account string, id call.ID) (int64, error) {
 	var ahead int64
 	err := s.pool.QueryRow(ctx, `select count(*) from call_queue
-		where account = $1 and (not of_job, seq) < (select not of_job, seq from call_queue where call_id = $2 and account = $1)`, account, id).Scan(&ahead)
+		where account = $1 and (not of_job, seq) < (select not of_job, seq from call_queue where call_id = $2 and account = $1)`, account,
+		id).Scan(&ahead)
 	return ahead, postgres.Classify(err, "count the waiting calls")
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
-	"github.com/millrace-dev/millrace/internal/postgres/outboxstore"
 )
 
 // End records the end of a call: its event and its charge. It frees the call's slot and admits queued calls.
@@ -27,28 +26,26 @@ func (s *Store) End(ctx context.Context, e call.Ending) (call.Ended, error) {
 		return call.Ended{}, err
 	}
 	last := &ending{Ending: e, withSlot: prepared}
-	err = s.changes.Do(ctx, e.Account, prepared.Size(), &change{end: last})
+	_, err = s.changes.Do(ctx, e.Account, &change{end: last})
 	switch {
-	case eventstore.IsRefused(err):
+	case eventlog.IsRefused(err):
 		return s.refusedCallEnd(ctx, e)
 	case err != nil:
 		return call.Ended{}, postgres.Classify(err, "end call "+string(e.Call))
 	}
-	return call.Ended{Applied: true, Intents: last.intents, Recorded: last.recorded}, nil
+	return call.Ended{Applied: true, Recorded: last.append.Recorded()}, nil
 }
 
-// ending is one attempt to end a call, as a part of a joint transaction.
+// ending is the end of a call.
 type ending struct {
 	call.Ending
 	withSlot *eventstore.Prepared // if the call has its slot until then
 	append   *eventstore.Prepared // in the transaction under way
-	intents  []outbox.Intent      // of calls that were admitted in its place
-	recorded []eventlog.Recorded
 }
 
-// write counts the end in the state of the account. It returns what is appended to the ledger of a metered account.
-func (e *ending) write(ctx context.Context, db postgres.Tx, t *joint) (charged []eventlog.Append, err error) {
-	e.intents, e.append = nil, e.withSlot
+// decide counts the end in the state of the account. It returns what is appended to the ledger of a metered account.
+func (e *ending) decide(ctx context.Context, tx postgres.Tx, t *changes) (charged []eventlog.Append, err error) {
+	e.append = e.withSlot
 	if held := slices.IndexFunc(t.freed, func(u unit) bool { return u.id == e.Call }); held >= 0 {
 		t.state.leave(t.freed[held])
 	} else if e.append, err = t.store.events.Prepare(callEnding(e.Ending, true)); err != nil {
@@ -58,7 +55,7 @@ func (e *ending) write(ctx context.Context, db postgres.Tx, t *joint) (charged [
 	if e.ReleaseKey {
 		maps.DeleteFunc(t.keys, func(_ string, id call.ID) bool { return id == e.Call })
 	}
-	return t.store.settleCredit(ctx, db, t.state, e.Ending)
+	return t.store.settleCredit(ctx, tx, t.state, e.Ending)
 }
 
 // refusedCallEnd returns nil if the call has already ended, otherwise an error that the log refuses the event.
@@ -110,8 +107,8 @@ const keepBodiesUntil = `with answers as (insert into call_blobs (call_id, ref, 
 		select a.id, a.ref, now() + $2::interval from unnest($3::uuid[], $4::bytea[]) as a (id, ref) on conflict do nothing)
 	update call_blobs set keep_until = now() + $2::interval where call_id = any($1::uuid[])`
 
-// queueEnded queues the statements that update the rows of calls that end.
-func (t *joint) queueEnded(q *pgx.Batch) {
+// addEnded adds the statements that update the rows of calls that end.
+func (t *changes) addEnded(add *eventstore.Changes) {
 	var ended, free, answered []string
 	var refs [][]byte
 	var charged int64
@@ -128,12 +125,12 @@ func (t *joint) queueEnded(q *pgx.Batch) {
 		}
 	}
 	if charged != 0 {
-		q.Queue(`update call_lanes set spent = spent + $2 where account = $1`, t.account, charged)
+		add.Queue(`update call_lanes set spent = spent + $2 where account = $1`, t.account, charged)
 	}
 	if len(free) > 0 {
-		q.Queue(`delete from call_keys where account = $1 and call_id = any($2::uuid[])`, t.account, free)
+		add.Queue(`delete from call_keys where account = $1 and call_id = any($2::uuid[])`, t.account, free)
 	}
-	q.Queue(keepBodiesUntil, ended, call.Retention, answered, refs)
+	add.Queue(keepBodiesUntil, ended, call.Retention, answered, refs)
 }
 
 func callEnding(e call.Ending, late bool) eventlog.Append {
@@ -155,84 +152,81 @@ func callEnding(e call.Ending, late bool) eventlog.Append {
 const admitAtMost = 16
 
 // Admit admits queued calls of an account without the end of another call, for example after its tier changed.
-func (s *Store) Admit(ctx context.Context, account string, limits call.Limits) ([]outbox.Intent, error) {
+func (s *Store) Admit(ctx context.Context, account string, limits call.Limits) error {
 	var l admissionState
-	look := func(q *pgx.Batch) { queueLockAdmission(q, account, &l) }
-	return s.slots.Fill(ctx, s.pool, s.events, account, look, func() (int64, func(unit) bool) { return l.waiting(1), l.fits(limits) })
+	read := func(q *pgx.Batch) { l = admissionState{}; queueLockAdmission(q, account, &l) }
+	return s.slots.Fill(ctx, s.events, account, read, func() (int64, func(unit) bool) { return l.waiting(1), l.fits(limits) })
 }
 
 // Cancel implements call.Store.
-func (s *Store) Cancel(ctx context.Context, account string, id call.ID, requestID string) (call.Cancellation, error) {
-	ended, err := s.endQueued(ctx, account, id, call.TypeCanceled, call.CanceledV1{}, eventlog.Meta{Actor: account, RequestID: requestID})
+func (s *Store) Cancel(ctx context.Context, account string, id call.ID, requestID string) (active bool, err error) {
+	meta := eventlog.Meta{Actor: account, RequestID: requestID}
+	ended, err := s.endQueued(ctx, account, id, call.TypeCanceled, call.CanceledV1{}, meta)
 	if ended || err != nil {
-		return call.Cancellation{Active: ended}, err
+		return ended, err
 	}
-	out := call.Cancellation{Active: true}
-	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		var run int
-		err := tx.QueryRow(ctx, `update call_slots set payload = payload || '{"canceling": true}'
-			where call_id = $1 and account = $2 returning run`, id, account).Scan(&run)
-		if errors.Is(err, pgx.ErrNoRows) {
-			out.Active = false
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		out.Intents, err = outboxstore.Insert(ctx, tx, []outbox.Intent{{WorkflowID: id.WorkflowID(run), Kind: outbox.Cancel}})
-		if err != nil {
-			return err
-		}
-		_, err = s.events.AppendTx(ctx, tx, eventlog.Append{
-			Stream: id.Stream(), Account: account, Expected: eventlog.AnyVersion,
-			Events: []eventlog.Event{{ID: call.EventID(id, 0, call.TypeCancelRequested), Type: call.TypeCancelRequested, Data: call.CancelRequestedV1{}}},
-			Meta:   eventlog.Meta{Actor: account, RequestID: requestID},
-		})
-		return err
+	var run int
+	_, err = s.events.Write(ctx, eventstore.Decision{
+		What:    "cancel call " + string(id),
+		Repeats: true,
+		Read: func(q *pgx.Batch) {
+			run = 0
+			q.Queue(`update call_slots set payload = payload || '{"canceling": true}'
+				where call_id = $1 and account = $2 returning run`, id, account).Query(func(rows pgx.Rows) error {
+				_, err := pgx.ForEachRow(rows, []any{&run}, func() error { return nil })
+				return err
+			})
+		},
+		Decide: func(_ context.Context, _ postgres.Tx, c *eventstore.Changes) error {
+			if run == 0 {
+				return eventstore.ErrNothing
+			}
+			c.Start(outbox.Intent{WorkflowID: id.WorkflowID(run), Kind: outbox.Cancel})
+			requested := eventlog.Event{
+				ID: call.EventID(id, 0, call.TypeCancelRequested), Type: call.TypeCancelRequested,
+				Data: call.CancelRequestedV1{},
+			}
+			return c.Append(eventlog.Append{
+				Stream: id.Stream(), Account: account, Expected: eventlog.AnyVersion, Events: []eventlog.Event{requested}, Meta: meta,
+			})
+		},
 	})
 	if errors.Is(err, eventlog.ErrClosed) {
-		return call.Cancellation{}, nil
+		return false, nil
 	}
-	if err == nil && out.Active {
-		s.events.Wake()
-	}
-	return out, postgres.Classify(err, "cancel call "+string(id))
+	return run != 0, err
 }
 
 // endQueued ends a queued call. It reports whether the call was queued.
 func (s *Store) endQueued(ctx context.Context, account string, id call.ID, eventType string, event any, meta eventlog.Meta) (bool, error) {
 	var l admissionState
 	var gone []unit
-	look := func(q *pgx.Batch) {
-		queueLockAdmission(q, account, &l)
-		s.slots.Withdraw(q, account, []string{string(id)}, &gone)
-	}
-	err := postgres.Pipelined(ctx, s.pool, look, func(db postgres.Tx, q *pgx.Batch) error {
-		if len(gone) == 0 {
-			return nil
-		}
-		var waiting call.Run
-		if err := json.Unmarshal(gone[0].payload, &waiting); err != nil {
-			return err
-		}
-		appends, err := s.settleCredit(ctx, db, l, call.Ending{Run: call.Run{Call: id, Account: account}})
-		if err != nil {
-			return err
-		}
-		q.Queue(`update call_blobs set keep_until = now() where call_id = $1`, id)
-		_, err = s.events.QueueAppend(q, append([]eventlog.Append{{
-			Stream: id.Stream(), Account: account, Expected: eventlog.AnyVersion, Close: true, Meta: meta,
-			Events: []eventlog.Event{{ID: call.EventID(id, 0, eventType), Type: eventType, Data: ofModel(event, waiting.Model)}},
-		}}, appends...))
-		return err
+	_, err := s.events.Write(ctx, eventstore.Decision{
+		What: "end queued call " + string(id),
+		Read: func(q *pgx.Batch) {
+			queueLockAdmission(q, account, &l)
+			s.slots.Withdraw(q, account, []string{string(id)}, &gone)
+		},
+		Decide: func(ctx context.Context, tx postgres.Tx, c *eventstore.Changes) error {
+			if len(gone) == 0 {
+				return eventstore.ErrNothing
+			}
+			var waiting call.Run
+			if err := json.Unmarshal(gone[0].payload, &waiting); err != nil {
+				return err
+			}
+			released, err := s.settleCredit(ctx, tx, l, call.Ending{Run: call.Run{Call: id, Account: account}})
+			if err != nil {
+				return err
+			}
+			c.Queue(`update call_blobs set keep_until = now() where call_id = $1`, id)
+			last := eventlog.Event{ID: call.EventID(id, 0, eventType), Type: eventType, Data: ofModel(event, waiting.Model)}
+			return c.Append(append(released, eventlog.Append{
+				Stream: id.Stream(), Account: account, Expected: eventlog.AnyVersion, Close: true, Meta: meta, Events: []eventlog.Event{last},
+			})...)
+		},
 	})
-	if err != nil {
-		return false, postgres.Classify(err, "end queued call "+string(id))
-	}
-	if len(gone) > 0 {
-		s.events.Wake()
-	}
-	return len(gone) > 0, nil
+	return len(gone) > 0 && err == nil, err
 }
 
 func ofModel(event any, model string) any {
@@ -258,24 +252,24 @@ func (s *Store) Reconcile(ctx context.Context, account string, id call.ID, charg
 	}
 	var l admissionState
 	e := call.Ending{
-		Run: call.Run{Call: id, Account: account}, Type: call.TypeReconciled, Charged: charged, Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID,
-		Data: call.ReconciledV1{Model: c.Model, Charged: charged},
+		Run: call.Run{Call: id, Account: account}, Type: call.TypeReconciled, Charged: charged, Actor: by.Actor, Reason: by.Reason,
+		RequestID: by.RequestID,
+		Data:      call.ReconciledV1{Model: c.Model, Charged: charged},
 	}
-	err = postgres.Pipelined(ctx, s.pool, func(q *pgx.Batch) { queueLockAdmission(q, account, &l) }, func(db postgres.Tx, q *pgx.Batch) error {
-		appends, err := s.settleCredit(ctx, db, l, e)
-		if err != nil {
-			return err
-		}
-		q.Queue(`update call_lanes set spent = spent + $2 where account = $1`, account, charged)
-		_, err = s.events.QueueAppend(q, append([]eventlog.Append{callEnding(e, false)}, appends...))
-		return err
+	_, err = s.events.Write(ctx, eventstore.Decision{
+		What: "reconcile call " + string(id),
+		Read: func(q *pgx.Batch) { queueLockAdmission(q, account, &l) },
+		Decide: func(ctx context.Context, tx postgres.Tx, c *eventstore.Changes) error {
+			settled, err := s.settleCredit(ctx, tx, l, e)
+			if err != nil {
+				return err
+			}
+			c.Queue(`update call_lanes set spent = spent + $2 where account = $1`, account, charged)
+			return c.Append(append(settled, callEnding(e, false))...)
+		},
 	})
-	if eventstore.IsRefused(err) {
+	if eventlog.IsRefused(err) {
 		return fault.New(fault.Conflict, fault.CodeCallSettled, "the outcome of call %s became known meanwhile", id)
 	}
-	if err != nil {
-		return postgres.Classify(err, "reconcile call "+string(id))
-	}
-	s.events.Wake()
-	return nil
+	return err
 }

@@ -135,7 +135,8 @@ func TestAJointTransactionOfCallsIsRecordedWholeOrNotAtAllWhenItsProcessIsKilled
 			require.Equal(t, "waiting", <-said)
 			require.NoError(t, lane.Rollback(t.Context()))
 			b.until(t, func() bool {
-				return b.count(t, `select count(*) from pg_stat_activity where query like $1 and wait_event_type = 'Lock' and datname = current_database()`, c.query) > 0
+				return b.count(t, `select count(*) from pg_stat_activity where query like $1 and wait_event_type = 'Lock'
+					and datname = current_database()`, c.query) > 0
 			})
 			kill()
 			require.NoError(t, middle.Rollback(t.Context()))
@@ -166,11 +167,13 @@ func (b fixture) requireAllOrNothing(t *testing.T, w work, recorded int) {
 	balance := b.balance(t)
 	require.Equal(t, []int64{committed, spent}, []int64{balance.Held, balance.Settled})
 	require.Equal(t, []int{accepted, ended, accepted, len(w.End) + accepted + first, accepted, ended}, []int{
-		b.count(t, `select count(*) from events where type = $1 and stream = any(select 'call-' || unnest($2::text[]))`, call.TypeAccepted, w.Accept),
+		b.count(t, `select count(*) from events where type = $1 and stream = any(select 'call-' || unnest($2::text[]))`, call.TypeAccepted,
+			w.Accept),
 		b.count(t, `select count(*) from events where type = $1`, call.TypeSucceeded),
 		b.count(t, `select count(*) from call_keys where call_id = any($1)`, w.Accept),
 		b.count(t, `select used from call_windows`),
-		b.count(t, `select count(*) from outbox o where exists (select from unnest($1::text[]) i where o.workflow_id = 'call-' || i || '-1')`, w.Accept),
+		b.count(t, `select count(*) from outbox o where exists (select from unnest($1::text[]) i where o.workflow_id = 'call-' || i || '-1')`,
+			w.Accept),
 		b.count(t, `select count(*) from call_blobs where call_id = any($1) and keep_until < 'infinity'`, w.End),
 	})
 	for _, id := range w.End {

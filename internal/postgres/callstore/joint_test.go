@@ -69,12 +69,14 @@ func (b fixture) count(t *testing.T, query string, args ...any) (n int) {
 // consistent compares the account's counters with its rows, and these with the log.
 func (b fixture) consistent(t *testing.T) {
 	t.Helper()
-	require.Zero(t, b.count(t, `select count(*) from call_lanes l where in_flight <> (select count(*) from call_slots s where s.account = l.account)
+	require.Zero(t, b.count(t, `select count(*) from call_lanes l where in_flight <> (select count(*) from call_slots s
+		where s.account = l.account)
 		or committed <> (select coalesce(sum(held), 0) from call_slots s where s.account = l.account)
 		or costly <> (select count(*) from call_slots s where s.account = l.account and costly)
 		or parked <> (select count(*) from call_queue q where q.account = l.account)`))
 	require.Zero(t, b.count(t, `select count(*) from streams s where s.id like 'call-%' and s.closed
-		<> not exists (select from call_slots c where 'call-' || c.call_id = s.id union all select from call_queue c where 'call-' || c.call_id = s.id)`))
+		<> not exists (select from call_slots c where 'call-' || c.call_id = s.id union all select from call_queue c
+			where 'call-' || c.call_id = s.id)`))
 }
 
 // transactions returns how many transactions wrote the streams of these calls.
@@ -143,7 +145,8 @@ func TestAcceptancesAndEndsThatWaitAreCommittedTogether(t *testing.T) {
 		if i < 2 { // the first took one of three slots, and the ends made room for two
 			require.Equal(t, call.Admitted, a.got.Call.State)
 			require.Len(t, a.got.Intents, 1)
-			require.Equal(t, 1, b.count(t, `select count(*) from outbox where id = $1 and workflow_id = $2`, a.got.Intents[0].ID, a.ID.WorkflowID(1)))
+			require.Equal(t, 1, b.count(t, `select count(*) from outbox where id = $1 and workflow_id = $2`, a.got.Intents[0].ID,
+				a.ID.WorkflowID(1)))
 			continue
 		}
 		require.Equal(t, call.Waiting, a.got.Call.State)
@@ -152,7 +155,8 @@ func TestAcceptancesAndEndsThatWaitAreCommittedTogether(t *testing.T) {
 	}
 	_, _, committed, spent := b.admission(t)
 	require.Equal(t, []int64{14, 10}, []int64{committed, spent})
-	require.Equal(t, 1, b.count(t, `select count(distinct keep_until) from call_blobs where call_id = any($1) and keep_until < 'infinity'`, ids[:2]))
+	require.Equal(t, 1, b.count(t, `select count(distinct keep_until) from call_blobs where call_id = any($1) and keep_until < 'infinity'`,
+		ids[:2]))
 }
 
 // The limits and keys of joined calls hold in the order of their arrival, and who is refused leaves nothing.
@@ -190,7 +194,10 @@ func TestEachCallerOfAJointTransactionHasItsOwnOutcome(t *testing.T) {
 		{"a used key", with(used.Key, 0, nil), "key is taken"},
 		{"a key that an end of this transaction releases", with(unsent.Key, 0, nil), ""},
 		{"within the rate limit", with("", 0, rated), ""},
-		{"over the ceiling, with a rate limit and a key", with("free again", 101, func(n *call.NewCall) { rated(n); ceiling(n) }), "spend ceiling"},
+		{
+			"over the ceiling, with a rate limit and a key", with("free again", 101, func(n *call.NewCall) { rated(n); ceiling(n) }),
+			"spend ceiling",
+		},
 		{"the refused call's key", with("free again", 0, rated), ""},
 		{"beyond the rate limit", with("kept", 0, rated), call.RateLimited},
 		{"no access", with("", 0, none), call.Forbidden},
@@ -226,7 +233,10 @@ func TestEachCallerOfAJointTransactionHasItsOwnOutcome(t *testing.T) {
 	require.Equal(t, 1, b.transactions(t, append(ids, unsent.ID)...))
 	require.Equal(t, len(ids)+3, b.count(t, `select count(*) from streams`), "and the two before, and the first")
 	require.Equal(t, 2, b.count(t, `select used from call_windows`))
-	require.Equal(t, []int{4, 0}, []int{b.count(t, `select count(*) from call_keys`), b.count(t, `select count(*) from call_keys where key in ('kept', 'late')`)})
+	require.Equal(t, []int{4, 0}, []int{
+		b.count(t, `select count(*) from call_keys`),
+		b.count(t, `select count(*) from call_keys where key in ('kept', 'late')`),
+	})
 	rec, _, err := b.calls.Key(t.Context(), "a", unsent.Key)
 	require.NoError(t, err)
 	require.NotEqual(t, unsent.ID, rec.Call)
@@ -243,7 +253,8 @@ func TestAChangeThatFailsAJointTransactionFailsAlone(t *testing.T) {
 	plain, accept := b.accepting(t, newCall("k", 0))
 	var late call.Ended
 	var lateErr error
-	b.joined(t, acceptAgain, accept, b.ends(t, succeeded(running, 2)), func() { late, lateErr = b.calls.End(t.Context(), succeeded(ended, 1)) })
+	b.joined(t, acceptAgain, accept, b.ends(t, succeeded(running, 2)),
+		func() { late, lateErr = b.calls.End(t.Context(), succeeded(ended, 1)) })
 	require.NoError(t, plain.err)
 	require.Error(t, again.err, "its id is used")
 	require.NoError(t, lateErr)

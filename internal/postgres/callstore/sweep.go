@@ -10,10 +10,10 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/millrace-dev/millrace/internal/domain/call"
-	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
@@ -39,23 +39,28 @@ func scanRun(row pgx.CollectableRow) (call.Run, error) {
 	return r, json.Unmarshal(payload, &r)
 }
 
-// Restart records that a call continues in a new workflow, and the intent to start it. The workflow reads the call's
-// progress from the log. Restart does not change a call that was restarted or has ended meanwhile.
-func (s *Store) Restart(ctx context.Context, r call.Run, actor, reason string) ([]outbox.Intent, error) {
+// Restart continues a call in a new workflow, and records it. The workflow reads the call's progress from the log. Restart does
+// not change a call that was restarted or has ended meanwhile, and returns false.
+func (s *Store) Restart(ctx context.Context, r call.Run, actor, reason string) (restarted bool, err error) {
 	next := r
 	next.Run++
-	intents, _, err := s.slots.Restart(ctx, s.pool, s.events, string(r.Call), func(tx pgx.Tx, u unit) (outbox.Intent, eventlog.Append, error) {
-		if u.run != r.Run {
-			return outbox.Intent{}, eventlog.Append{}, nil
+	has, err := s.slots.Restart(ctx, s.events, string(r.Call), func(c *eventstore.Changes, u unit) error {
+		if restarted = u.run == r.Run; !restarted {
+			return eventstore.ErrNothing
 		}
 		u.run, u.payload = next.Run, payloadOf(next)
-		_, err := tx.Exec(ctx, `update call_slots set run = $2, payload = payload || $3 where call_id = $1`, r.Call, u.run, u.payload)
-		return kind.Start(u), eventlog.Append{
-			Stream: r.Call.Stream(), Account: r.Account, Expected: eventlog.AnyVersion, Meta: eventlog.Meta{Actor: actor, Reason: reason},
-			Events: []eventlog.Event{{ID: call.EventID(r.Call, next.Run, call.TypeRequeued), Type: call.TypeRequeued, Data: call.RequeuedV1{Run: next.Run}}},
-		}, err
+		c.Queue(`update call_slots set run = $2, payload = payload || $3 where call_id = $1`, r.Call, u.run, u.payload)
+		c.Start(kind.Start(u))
+		again := eventlog.Event{
+			ID: call.EventID(r.Call, next.Run, call.TypeRequeued), Type: call.TypeRequeued,
+			Data: call.RequeuedV1{Run: next.Run},
+		}
+		return c.Append(eventlog.Append{
+			Stream: r.Call.Stream(), Account: r.Account, Expected: eventlog.AnyVersion, Events: []eventlog.Event{again},
+			Meta: eventlog.Meta{Actor: actor, Reason: reason},
+		})
 	})
-	return intents, err
+	return restarted && has && err == nil, err
 }
 
 // Stray returns the calls, in flight or queued, of nodes whose job run has ended, oldest first. It leaves out calls
@@ -129,7 +134,8 @@ func (s *Store) Forget(ctx context.Context) error {
 
 // Heartbeat records a heartbeat of a dispatching process.
 func (s *Store) Heartbeat(ctx context.Context, worker string) error {
-	_, err := s.pool.Exec(ctx, `insert into call_workers (id, seen_at) values ($1, now()) on conflict (id) do update set seen_at = now()`, worker)
+	_, err := s.pool.Exec(ctx, `insert into call_workers (id, seen_at) values ($1, now()) on conflict (id) do update set seen_at = now()`,
+		worker)
 	if err == nil {
 		s.heartbeats.Reached()
 	}

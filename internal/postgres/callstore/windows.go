@@ -8,6 +8,8 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
 // window is an account's count of a rate limit, which is locked until the transaction ends.
@@ -17,9 +19,9 @@ type window struct {
 	counted       int // calls of this transaction
 }
 
-// count queues the statement that counts calls against the rate limit.
-func (w *window) count(q *pgx.Batch, account, name string, calls int) {
-	q.Queue(`insert into call_windows as c (account, name, started, used)
+// read queues the statement that counts calls against the rate limit, and reads the count.
+func (w *window) read(queue func(string, ...any) *pgx.QueuedQuery, account, name string, calls int) {
+	queue(`insert into call_windows as c (account, name, started, used)
 		values ($1, $2, date_bin($3::interval, now(), 'epoch'), $4::integer)
 		on conflict (account, name) do update set started = excluded.started,
 			used = case when c.started = excluded.started then c.used else 0 end + $4::integer
@@ -39,23 +41,24 @@ func (w *window) refusal(limit call.Window) error {
 
 // Count implements call.Store.
 func (s *Store) Count(ctx context.Context, account string, windows []call.Window) error {
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		counts := make([]window, len(windows))
-		q := &pgx.Batch{}
-		for i, limit := range windows {
-			counts[i].length = limit.Length
-			counts[i].count(q, account, limit.Name, 1)
-		}
-		if err := tx.SendBatch(ctx, q).Close(); err != nil {
-			return err
-		}
-		for i, limit := range windows {
-			counts[i].used-- // without this poll
-			if err := counts[i].refusal(limit); err != nil {
-				return err // which rolls its count back
+	counts := make([]window, len(windows))
+	_, err := s.events.Write(ctx, eventstore.Decision{
+		What: "count a poll",
+		Read: func(q *pgx.Batch) {
+			for i, limit := range windows {
+				counts[i].length = limit.Length
+				counts[i].read(q.Queue, account, limit.Name, 1)
 			}
-		}
-		return nil
+		},
+		Decide: func(context.Context, postgres.Tx, *eventstore.Changes) error {
+			for i, limit := range windows {
+				counts[i].used-- // without this poll
+				if err := counts[i].refusal(limit); err != nil {
+					return err // which rolls its count back
+				}
+			}
+			return nil
+		},
 	})
 	return classifyAccept(err)
 }

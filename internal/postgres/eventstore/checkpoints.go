@@ -49,7 +49,10 @@ var _ eventlog.Checkpoints = (*Checkpoints)(nil)
 // NewCheckpoints returns the checkpoints in the database of dsn, which must not lead through a transaction pooler.
 // Reads and saves use pool.
 func NewCheckpoints(pool *pgxpool.Pool, dsn string, log *slog.Logger) *Checkpoints {
-	return &Checkpoints{pool: pool, dsn: dsn, log: log, silenceTimeout: postgres.Silence, work: make(chan struct{}, 1), locked: map[string]*lockedGroup{}}
+	return &Checkpoints{
+		pool: pool, dsn: dsn, log: log, silenceTimeout: postgres.Silence, work: make(chan struct{}, 1),
+		locked: map[string]*lockedGroup{},
+	}
 }
 
 // SetSilenceTimeout sets how long each end of the session waits for the other before it takes the session for lost,
@@ -66,7 +69,8 @@ func (c *Checkpoints) Run(ctx context.Context) error {
 }
 
 func (c *Checkpoints) session(ctx context.Context) error {
-	conn, err := postgres.Connect(ctx, c.dsn, "checkpoints", c.silenceTimeout, map[string]string{"idle_session_timeout": postgres.Millis(c.silenceTimeout)})
+	conn, err := postgres.Connect(ctx, c.dsn, "checkpoints", c.silenceTimeout,
+		map[string]string{"idle_session_timeout": postgres.Millis(c.silenceTimeout)})
 	if err != nil {
 		return err
 	}
@@ -227,14 +231,10 @@ func (h *lockedGroup) Position(ctx context.Context) (int64, error) {
 	err := h.checkpoints.pool.QueryRow(ctx, `select coalesce((select position from checkpoints where name = $1), 0),
 		coalesce((select max(position) from events), 0)`, h.group).Scan(&position, &head)
 	if err == nil && position > head {
-		return 0, fault.New(fault.Conflict, fault.CodeCheckpointAhead, "the checkpoint of %s is at %d, and the log ends at %d", h.group, position, head)
+		return 0, fault.New(fault.Conflict, fault.CodeCheckpointAhead, "the checkpoint of %s is at %d, and the log ends at %d", h.group, position,
+			head)
 	}
 	return position, postgres.Classify(err, "read the checkpoint of "+h.group)
-}
-
-// Save implements eventlog.LockedGroup.
-func (h *lockedGroup) Save(ctx context.Context, from, to int64, read []eventlog.Mark) error {
-	return SaveCheckpoint(ctx, h.checkpoints.pool, h.group, from, to, read)
 }
 
 // SaveCheckpoint moves a checkpoint from one position to a later one, in db. If the checkpoint is not at from,
@@ -247,7 +247,9 @@ func SaveCheckpoint(ctx context.Context, db postgres.Queryer, name string, from,
 }
 
 // AdvanceCheckpoint is SaveCheckpoint that also reports whether the consumer may have halted streams.
-func AdvanceCheckpoint(ctx context.Context, db postgres.Queryer, name string, from, to int64, read []eventlog.Mark) (halted bool, err error) {
+func AdvanceCheckpoint(ctx context.Context, db postgres.Queryer, name string, from, to int64,
+	read []eventlog.Mark,
+) (halted bool, err error) {
 	r, err := saveCheckpoint(ctx, db, name, from, to, idsOf(read))
 	if err != nil || r.Same {
 		return r.Halted, err
@@ -277,7 +279,8 @@ func saveCheckpoint(ctx context.Context, db postgres.Queryer, name string, from,
 			on conflict (name) do update set position = excluded.position, updated_at = clock_timestamp()
 				where c.position = $2 and c.updated_at = (select updated_at from checkpoints where name = $1)
 			returning position)
-		select (select same from log), exists (select from saved), exists (select from halted_streams where projection = $1)`, name, from, to, ids)
+		select (select same from log), exists (select from saved), exists (select from halted_streams where projection = $1)`, name, from, to,
+		ids)
 	if err != nil {
 		return saved{}, postgres.Classify(err, "save the checkpoint of "+name)
 	}

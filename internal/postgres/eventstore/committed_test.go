@@ -23,9 +23,9 @@ func newProxied(t *testing.T) (l *tailing, proxy *pgtest.Proxy, after int64) {
 	l = &tailing{dsn: dsn, pool: storetest.OpenPool(t, dsn)}
 	wake := eventstore.NewWake(dsn, slog.New(slog.DiscardHandler))
 	l.store = eventstore.New(l.pool, eventlogtest.Registry(t), wake)
-	l.tail = eventstore.NewTailer(l.pool, proxy.URL(), wake, eventstore.TailerOptions{})
+	l.tail = openTail(t, l.pool, proxy.URL(), wake, eventstore.TailerOptions{})
 	background(t, l.tail.Run)
-	return l, proxy, within(t, l.tail.Settled)
+	return l, proxy, settled(t, l.tail)
 }
 
 // The events that a process has committed reach its subscribers without being read back, and are those of the log.
@@ -53,9 +53,11 @@ func TestOwnEventsAreNotReadBack(t *testing.T) {
 // where its own events take the positions of lost ones, nor where they follow what it has delivered.
 func TestOwnEventsDoNotHideThatTheLogWasRewound(t *testing.T) {
 	t.Parallel()
-	const endTail = `; select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'millrace tail'`
+	const endTail = `; select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name ` +
+		`= 'millrace tail'`
 	for name, lost := range map[string]string{
-		"own events take the positions of lost ones":              `delete from events where position > 1; select setval(pg_get_serial_sequence('events', 'position'), 1)`,
+		"own events take the positions of lost ones": `delete from events where position > 1;
+			select setval(pg_get_serial_sequence('events', 'position'), 1)`,
 		"own events follow the last one, and the connection ends": `delete from events where position = 2` + endTail,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -64,10 +66,10 @@ func TestOwnEventsDoNotHideThatTheLogWasRewound(t *testing.T) {
 			pool := storetest.OpenPool(t, dsn)
 			wake := eventstore.NewWake(dsn, slog.New(slog.DiscardHandler))
 			store := eventstore.New(pool, eventlogtest.Registry(t), wake)
-			tail := eventstore.NewTailer(pool, dsn, wake, eventstore.TailerOptions{Poll: time.Hour})
+			tail := openTail(t, pool, dsn, wake, eventstore.TailerOptions{Poll: time.Hour})
 			ended := make(chan error, 1)
 			background(t, func(ctx context.Context) error { ended <- tail.Run(ctx); return nil })
-			_ = within(t, tail.Settled)
+			_ = settled(t, tail)
 			add := func() {
 				_, err := store.Append(t.Context(), noted("s", eventlog.AnyVersion, "x"))
 				require.NoError(t, err)
@@ -76,7 +78,7 @@ func TestOwnEventsDoNotHideThatTheLogWasRewound(t *testing.T) {
 				add()
 			}
 			require.Len(t, (&tailing{tail: tail}).collect(t, 0, 3), 3)
-			_, err := pool.Exec(t.Context(), `alter table events disable trigger events_are_facts; delete from streams; `+lost+`;
+			_, err := pool.Exec(t.Context(), `alter table events disable trigger events_are_final; delete from streams; `+lost+`;
 				insert into streams select stream, max(account), max(version) from events group by stream`)
 			require.NoError(t, err)
 			require.Eventually(t, func() bool {
@@ -98,7 +100,7 @@ func TestOwnEventsDoNotHideThatTheLogWasRewound(t *testing.T) {
 func TestEventsOfOthersAreDeliveredAmongOwnOnes(t *testing.T) {
 	t.Parallel()
 	l := startTailing(t, eventstore.TailerOptions{Poll: time.Hour})
-	after := within(t, l.tail.Settled)
+	after := settled(t, l.tail)
 	other := eventstore.New(l.pool, eventlogtest.Registry(t), nil)
 	var want []int64
 	for i := range 100 {
@@ -116,21 +118,21 @@ func TestEventsOfOthersAreDeliveredAmongOwnOnes(t *testing.T) {
 func TestEventsOfOthersAreReadToTheirEnd(t *testing.T) {
 	t.Parallel()
 	l := startTailing(t, eventstore.TailerOptions{Poll: time.Hour})
-	after := within(t, l.tail.Settled)
+	after := settled(t, l.tail)
 	other := eventstore.New(l.pool, eventlogtest.Registry(t), nil)
 	var want []int64
 	texts := make([]string, 300)
 	for range 10 {
 		undone, err := l.pool.Begin(t.Context()) // leaves a gap
 		require.NoError(t, err)
-		_, err = other.AppendTx(t.Context(), undone, noted("undone", eventlog.AnyVersion, "x"))
+		_, err = other.AppendIn(t.Context(), undone, noted("undone", eventlog.AnyVersion, "x"))
 		require.NoError(t, err)
 		require.NoError(t, undone.Rollback(t.Context()))
 		got, err := other.Append(t.Context(), noted("other", eventlog.AnyVersion, texts...))
 		require.NoError(t, err)
 		want = append(want, positions(got)...)
 	}
-	l.store.Wake()
+	l.store.Signal()
 	require.Equal(t, want, positions(l.collect(t, after, len(want))))
 }
 

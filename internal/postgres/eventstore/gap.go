@@ -2,10 +2,13 @@ package eventstore
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
@@ -41,9 +44,25 @@ const holdersOfAppendLock = `
 	  and l.database = (select oid from pg_database where datname = current_database())
 	  and ($2::text[] is null or l.virtualtransaction = any($2))`
 
+// settledEnd returns the mark of the newest event of the log, zero for an empty one, after all transactions that were appending
+// have ended: no event is added at or before it.
+func settledEnd(ctx context.Context, pool *pgxpool.Pool, opts TailerOptions) (end eventlog.Mark, err error) {
+	conn, err := pool.Acquire(ctx)
+	if err != nil {
+		return end, postgres.Classify(err, "connect")
+	}
+	defer conn.Release()
+	err = conn.QueryRow(ctx, `select position, id, stream, version from events order by position desc limit 1`).
+		Scan(&end.Position, &end.ID, &end.Stream, &end.Version)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return end, postgres.Classify(err, "find the end of the log")
+	}
+	return end, opts.waitForAppenders(ctx, conn.Conn(), 0, end.Position)
+}
+
 // waitForAppenders waits until every transaction that has the append lock now has ended. Each took the lock before
 // its first position, so the positions seen so far are final afterwards.
-func (t *Tailer) waitForAppenders(ctx context.Context, conn *pgx.Conn, after, upTo int64) error {
+func (o TailerOptions) waitForAppenders(ctx context.Context, conn *pgx.Conn, after, upTo int64) error {
 	holders, err := appendLockHolders(ctx, conn, nil)
 	gap := Gap{After: after, UpTo: upTo, Since: time.Now()}
 	reported := false
@@ -52,13 +71,13 @@ func (t *Tailer) waitForAppenders(ctx context.Context, conn *pgx.Conn, after, up
 			return err
 		}
 		holders, err = appendLockHolders(ctx, conn, holders)
-		if !reported && len(holders) > 0 && time.Since(gap.Since) >= t.opts.SlowGap {
+		if !reported && len(holders) > 0 && time.Since(gap.Since) >= o.SlowGap {
 			reported, gap.Holders = true, holders
-			t.reportGap(gap)
+			o.reportGap(gap)
 		}
 	}
 	if reported && err == nil {
-		t.opts.Log.Info("gap in the event log closed", "position", upTo, "duration", time.Since(gap.Since))
+		o.Log.Info("gap in the event log closed", "position", upTo, "duration", time.Since(gap.Since))
 	}
 	return err
 }
@@ -74,12 +93,12 @@ func appendLockHolders(ctx context.Context, conn *pgx.Conn, only []Holder) ([]Ho
 		holdersOfAppendLock, appendLockClass, names)
 }
 
-func (t *Tailer) reportGap(gap Gap) {
+func (o TailerOptions) reportGap(gap Gap) {
 	h := gap.Holders[0]
-	t.opts.Log.Warn("events wait behind a transaction that holds the append lock",
+	o.Log.Warn("events wait behind a transaction that holds the append lock",
 		"position", gap.After, "up_to", gap.UpTo, "holders", len(gap.Holders), "pid", h.PID,
 		"application", h.Application, "state", h.State, "started", h.Started)
-	if t.opts.OnSlowGap != nil {
-		t.opts.OnSlowGap(gap)
+	if o.OnSlowGap != nil {
+		o.OnSlowGap(gap)
 	}
 }

@@ -29,7 +29,7 @@ func TestTailerNoticesAConnectionThatIsGone(t *testing.T) {
 	pool := storetest.OpenPool(t, dsn)
 	wake := eventstore.NewWake(dsn, slog.New(slog.DiscardHandler))
 	l := &tailing{dsn: dsn, pool: pool, store: eventstore.New(pool, eventlogtest.Registry(t), wake)}
-	l.tail = eventstore.NewTailer(pool, proxy.URL(), wake, eventstore.TailerOptions{Silence: hearing})
+	l.tail = openTail(t, pool, proxy.URL(), wake, eventstore.TailerOptions{Silence: hearing})
 	background(t, l.tail.Run, wake.Run)
 	first := l.append(t, noted("s", 0, "before"))
 	require.Equal(t, positions(first), positions(l.collect(t, 0, 1)))
@@ -52,8 +52,8 @@ func TestAGroupOfAHolderThatIsGoneIsFree(t *testing.T) {
 	held := within(t, func(ctx context.Context) (eventlog.LockedGroup, error) { return gone.Lock(ctx, "g") })
 	background(t, next.Run)
 	proxy.Outage(true)
-	taken := within(t, func(ctx context.Context) (eventlog.LockedGroup, error) { return next.Lock(ctx, "g") })
-	require.NoError(t, taken.Save(t.Context(), 0, 5, nil))
+	_ = within(t, func(ctx context.Context) (eventlog.LockedGroup, error) { return next.Lock(ctx, "g") })
+	require.NoError(t, eventstore.SaveCheckpoint(t.Context(), pool, "g", 0, 5, nil))
 	within(t, func(ctx context.Context) (struct{}, error) {
 		select {
 		case <-held.Lost():
@@ -62,7 +62,7 @@ func TestAGroupOfAHolderThatIsGoneIsFree(t *testing.T) {
 			return struct{}{}, ctx.Err()
 		}
 	})
-	require.Error(t, held.Save(t.Context(), 0, 3, nil), "what the former holder still writes is refused")
+	require.Error(t, eventstore.SaveCheckpoint(t.Context(), pool, "g", 0, 3, nil), "what the former holder still writes is refused")
 }
 
 // A statement on a connection that is gone fails as one of a database that is away, and the pool goes on.
@@ -94,7 +94,7 @@ func TestWakeNoticesAConnectionThatIsGone(t *testing.T) {
 	quiet := slog.New(slog.DiscardHandler)
 	ours := eventstore.NewWake(proxy.URL(), quiet)
 	ours.SetSilenceTimeout(hearing)
-	l := &tailing{dsn: dsn, pool: pool, tail: eventstore.NewTailer(pool, dsn, ours, eventstore.TailerOptions{Poll: time.Hour})}
+	l := &tailing{dsn: dsn, pool: pool, tail: openTail(t, pool, dsn, ours, eventstore.TailerOptions{Poll: time.Hour})}
 	other := eventstore.NewWake(dsn, quiet)
 	l.store = eventstore.New(pool, eventlogtest.Registry(t), other)
 	background(t, l.tail.Run, ours.Run, other.Run)

@@ -26,10 +26,16 @@ func process(t testing.TB, dsn string, registry *eventlog.Registry) eventlogtest
 	quiet := slog.New(slog.DiscardHandler)
 	pool := storetest.OpenPool(t, dsn)
 	wake := eventstore.NewWake(dsn, quiet)
-	tail := eventstore.NewTailer(pool, dsn, wake, eventstore.TailerOptions{})
+	tail, err := eventstore.OpenTailer(t.Context(), pool, dsn, wake, eventstore.TailerOptions{})
+	require.NoError(t, err)
 	checkpoints := eventstore.NewCheckpoints(pool, dsn, quiet)
 	background(t, wake.Run, tail.Run, checkpoints.Run)
-	return eventlogtest.Log{Store: eventstore.New(pool, registry, wake), Tail: tail, Checkpoints: checkpoints}
+	return eventlogtest.Log{
+		Store: eventstore.New(pool, registry, wake), Tail: tail, Checkpoints: checkpoints,
+		Save: func(ctx context.Context, group string, b eventlog.Batch) error {
+			return eventstore.SaveCheckpoint(ctx, pool, group, b.After, b.UpTo, b.Read)
+		},
+	}
 }
 
 // TestPubSubConforms spreads the suite's publishers and subscribers over two processes' worth of parts. The suite gives up
@@ -75,10 +81,15 @@ func TestCheckpointsAreFenced(t *testing.T) {
 	_, err := log.Store.Append(t.Context(), noted("s", 0, "1", "2", "3", "4", "5", "6"))
 	require.NoError(t, err)
 	held := within(t, func(ctx context.Context) (eventlog.LockedGroup, error) { return log.Checkpoints.Lock(ctx, "g") })
-	require.NoError(t, held.Save(t.Context(), 0, 5, nil))
-	require.Error(t, held.Save(t.Context(), 0, 6, nil), "from the beginning again")
-	require.Error(t, held.Save(t.Context(), 4, 6, nil))
-	require.NoError(t, held.Save(t.Context(), 5, 6, nil))
+	save := func(from, to int64) error {
+		events, err := log.Tail.Next(t.Context(), from, int(to-from))
+		require.NoError(t, err)
+		return log.Save(t.Context(), "g", eventlog.Batch{After: from, UpTo: to, Read: eventlog.MarksOf(events)})
+	}
+	require.NoError(t, save(0, 5))
+	require.Error(t, save(0, 6), "from the beginning again")
+	require.Error(t, save(4, 6))
+	require.NoError(t, save(5, 6))
 	position, err := held.Position(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, int64(6), position)

@@ -16,23 +16,8 @@ import (
 // SettledHead returns the highest position of the log, after all transactions that were appending when it was called
 // have ended. No event is added later at or below that position.
 func SettledHead(ctx context.Context, pool *pgxpool.Pool) (int64, error) {
-	conn, err := pool.Acquire(ctx)
-	if err != nil {
-		return 0, postgres.Classify(err, "connect")
-	}
-	defer conn.Release()
-	var head int64
-	if err := conn.QueryRow(ctx, `select coalesce(max(position), 0) from events`).Scan(&head); err != nil {
-		return 0, postgres.Classify(err, "read the head of the log")
-	}
-	holders, err := appendLockHolders(ctx, conn.Conn(), nil)
-	for delays := postgres.Delays(firstGapPoll, maxGapPoll); err == nil && len(holders) > 0; {
-		if err := postgres.Pause(ctx, delays.NextBackOff()); err != nil {
-			return 0, err
-		}
-		holders, err = appendLockHolders(ctx, conn.Conn(), holders)
-	}
-	return head, err
+	end, err := settledEnd(ctx, pool, TailerOptions{}.withDefaults())
+	return end.Position, err
 }
 
 // commitSlack bounds how far times may decrease along the log: a writer waits between taking its position and its
@@ -53,7 +38,8 @@ func PositionAt(ctx context.Context, pool *pgxpool.Pool, at time.Time) (int64, e
 		middle := low + (high-low)/2
 		var position int64
 		var recorded time.Time
-		err := pool.QueryRow(ctx, `select position, recorded_at from events where position > $1 order by position limit 1`, middle).Scan(&position, &recorded)
+		err := pool.QueryRow(ctx, `select position, recorded_at from events where position > $1 order by position limit 1`,
+			middle).Scan(&position, &recorded)
 		if err != nil {
 			return 0, postgres.Classify(err, "look for a time in the log")
 		}
@@ -94,7 +80,8 @@ func CountTypes(ctx context.Context, pool *pgxpool.Pool, most int64) (counts map
 }
 
 func (s search) count(ctx context.Context, from, to int64, into map[string]TypeCount) error {
-	rows, err := s.pool.Query(ctx, `select type, count(*), max(recorded_at) from events where position between $1 and $2 group by type`, from, to)
+	rows, err := s.pool.Query(ctx, `select type, count(*), max(recorded_at) from events where position between $1 and $2 group by type`, from,
+		to)
 	if err != nil {
 		return postgres.Classify(err, "count events")
 	}

@@ -47,15 +47,15 @@ func TestTailerEndsAtALogThatWasRewound(t *testing.T) {
 				_, err := store.Append(t.Context(), noted("s", eventlog.AnyVersion, "x"))
 				require.NoError(t, err)
 			}
-			tail := eventstore.NewTailer(pool, dsn, nil, eventstore.TailerOptions{Poll: 10 * time.Millisecond})
+			tail := openTail(t, pool, dsn, nil, eventstore.TailerOptions{Poll: 10 * time.Millisecond})
 			ended := make(chan error, 1)
 			background(t, func(ctx context.Context) error { ended <- tail.Run(ctx); return nil })
-			_ = within(t, tail.Settled)
+			_ = settled(t, tail)
 			for range 3 {
 				add()
 			}
 			require.Len(t, (&tailing{tail: tail}).collect(t, 0, 3), 3)
-			_, err := pool.Exec(t.Context(), `alter table events disable trigger events_are_facts; delete from events where `+c.lose+`;
+			_, err := pool.Exec(t.Context(), `alter table events disable trigger events_are_final; delete from events where `+c.lose+`;
 				delete from streams; insert into streams select stream, max(account), max(version) from events group by stream;
 				select setval(pg_get_serial_sequence('events', 'position'), (select max(position) from events)); `+c.before)
 			require.NoError(t, err)
@@ -96,17 +96,18 @@ func TestEventsOfALostLogAreNotReadFromMemory(t *testing.T) {
 		require.NoError(t, err)
 	}
 	proxy := pgtest.NewProxy(t, dsn)
-	tail := eventstore.NewTailer(pool, proxy.URL(), nil, eventstore.TailerOptions{Poll: 10 * time.Millisecond, RingEvents: 2})
+	tail := openTail(t, pool, proxy.URL(), nil, eventstore.TailerOptions{Poll: 10 * time.Millisecond, RingEvents: 2})
 	ended := make(chan error, 1)
 	background(t, func(ctx context.Context) error { ended <- tail.Run(ctx); return nil })
-	_ = within(t, tail.Settled)
+	_ = settled(t, tail)
 	for range 6 {
 		add()
 	}
 	require.Len(t, (&tailing{tail: tail}).collect(t, 4, 2), 2)
-	require.Len(t, within(t, func(ctx context.Context) ([]eventlog.Recorded, error) { return tail.Next(ctx, 1, 10) }), 3, "what the ring has no longer")
+	require.Len(t, within(t, func(ctx context.Context) ([]eventlog.Recorded, error) { return tail.Next(ctx, 1, 10) }), 3,
+		"what the ring has no longer")
 	proxy.Outage(true)
-	_, err := pool.Exec(t.Context(), `alter table events disable trigger events_are_facts; delete from events where position > 2;
+	_, err := pool.Exec(t.Context(), `alter table events disable trigger events_are_final; delete from events where position > 2;
 		delete from streams; insert into streams select stream, max(account), max(version) from events group by stream;
 		select setval(pg_get_serial_sequence('events', 'position'), 2)`)
 	require.NoError(t, err)

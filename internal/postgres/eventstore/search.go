@@ -141,7 +141,8 @@ func (s search) streams(ctx context.Context) (ids []string, few bool, err error)
 	if s.Stream == "" {
 		return nil, false, nil
 	}
-	rows, err := s.pool.Query(ctx, `select id, version from streams where id like $1 limit $2`, pgx.QueryExecModeExec, s.like(), maxIndexedStreams+1)
+	rows, err := s.pool.Query(ctx, `select id, version from streams where id like $1 limit $2`, pgx.QueryExecModeExec, s.like(),
+		maxIndexedStreams+1)
 	if err != nil {
 		return nil, false, postgres.Classify(err, "look for streams")
 	}
@@ -191,7 +192,8 @@ func (s search) byStream(ctx context.Context, streams []string) (SearchResult, e
 	where, args := s.where()
 	n := len(args) + 3
 	sql := fmt.Sprintf(`select e.* from unnest($%[1]d::text[]) s (id) cross join lateral (
-		select %[2]s from events e where e.stream = s.id and %[3]s order by e.version %[4]s limit $%[5]d) e order by e.position %[4]s limit $%[5]d`,
+		select %[2]s from events e where e.stream = s.id and %[3]s order by e.version %[4]s limit $%[5]d) e order by e.position %[4]s
+			limit $%[5]d`,
 		n, eventColumns, where, s.order(), n+1)
 	args = append([]any{pgx.QueryExecModeExec, s.low, s.high}, args...)
 	events, err := s.read(ctx, sql, append(args, streams, s.Limit)...)

@@ -18,6 +18,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres"
@@ -28,6 +29,7 @@ type Store struct {
 	pool     *pgxpool.Pool
 	registry *eventlog.Registry
 	wake     *Wake
+	deliver  func([]outbox.Intent) // nil = relays find intents in the outbox
 }
 
 var _ eventlog.Store = (*Store)(nil)
@@ -37,12 +39,8 @@ func New(pool *pgxpool.Pool, registry *eventlog.Registry, wake *Wake) *Store {
 	return &Store{pool: pool, registry: registry, wake: wake}
 }
 
-// Wake notifies subscribers of this and other processes of new events. Callers of AppendTx and
-// AppendAll call it after their commit; Append calls it itself.
-func (s *Store) Wake() { s.wake.Signal() }
-
-// Announce is Wake for a caller that knows the events that it has committed: readers in this process get them from it.
-func (s *Store) Announce(committed []eventlog.Recorded) { s.wake.Announce(committed) }
+// DeliverBy sets what delivers the intents of decisions after their commit. It must not block, and is set before the store is used.
+func (s *Store) DeliverBy(deliver func([]outbox.Intent)) { s.deliver = deliver }
 
 // Decode returns the data of a recorded event as the struct of its registered type.
 func (s *Store) Decode(rec eventlog.Recorded) (any, error) {
@@ -54,44 +52,19 @@ func (s *Store) Types() *eventlog.Registry { return s.registry }
 
 // Append implements eventlog.Store, in one statement and one round trip.
 func (s *Store) Append(ctx context.Context, a eventlog.Append) ([]eventlog.Recorded, error) {
-	recorded, err := s.AppendAll(ctx, s.pool, []eventlog.Append{a})
+	p, err := s.Prepare(a)
+	if err != nil {
+		return nil, err
+	}
+	recorded, err := batch{p}.append(ctx, s.pool, true)
 	if errors.Is(err, eventlog.ErrDuplicate) { // recorded between the read and the insert: now it can be read
-		recorded, err = s.AppendAll(ctx, s.pool, []eventlog.Append{a})
+		recorded, err = batch{p}.append(ctx, s.pool, true)
 	}
 	if err != nil {
 		return nil, err
 	}
-	s.Announce(recorded)
+	s.wake.Announce(recorded)
 	return recorded, nil
-}
-
-// AppendTx appends to one stream inside tx. It must be the last statement before commit, because subscribers wait for
-// a position that is taken and not committed. The caller must roll back after an error, and call Wake after the
-// commit. The isolation of the transaction is read committed.
-func (s *Store) AppendTx(ctx context.Context, tx pgx.Tx, a eventlog.Append) ([]eventlog.Recorded, error) {
-	return s.AppendAll(ctx, tx, []eventlog.Append{a})
-}
-
-// AppendAll appends to several distinct streams, all or none, under the rules of AppendTx. With the pool instead of a
-// transaction it commits by itself. It returns the events in the given order.
-func (s *Store) AppendAll(ctx context.Context, db postgres.Queryer, appends []eventlog.Append) ([]eventlog.Recorded, error) {
-	if len(appends) == 0 {
-		return nil, nil
-	}
-	b, err := s.prepareAll(appends)
-	if err != nil {
-		return nil, err
-	}
-	pool, own := db.(*pgxpool.Pool)
-	if !own || len(appends) == 1 { // one statement is atomic, and a single refused append changes nothing
-		return b.append(ctx, db)
-	}
-	var recorded []eventlog.Recorded
-	err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-		recorded, err = b.append(ctx, tx)
-		return err
-	})
-	return recorded, postgres.Classify(err, "append")
 }
 
 // appendLockClass is the first half of the append lock's key ("mill").
@@ -107,7 +80,12 @@ type Prepared struct {
 	meta string
 	data []string // of the events, in order
 	size int
+
+	recorded []eventlog.Recorded // after the commit
 }
+
+// Recorded returns the events as they are in the log, after the commit.
+func (p *Prepared) Recorded() []eventlog.Recorded { return p.recorded }
 
 // Size returns about how many bytes the append writes.
 func (p *Prepared) Size() int { return p.size }
@@ -134,18 +112,6 @@ func (s *Store) Prepare(a eventlog.Append) (*Prepared, error) {
 		p.size += len(data) + eventOverhead
 	}
 	return p, nil
-}
-
-func (s *Store) prepareAll(appends []eventlog.Append) (batch, error) {
-	b := make(batch, len(appends))
-	for i, a := range appends {
-		p, err := s.Prepare(a)
-		if err != nil {
-			return nil, err
-		}
-		b[i] = p
-	}
-	return b, b.check()
 }
 
 // batch is one or more appends to distinct streams.
@@ -198,7 +164,7 @@ type uuids = pgtype.FlatArray[pgtype.UUID]
 func binary(id uuid.UUID) pgtype.UUID { return pgtype.UUID{Bytes: id, Valid: true} }
 
 // append runs the statement and returns the events that are recorded with the ids.
-func (b batch) append(ctx context.Context, db postgres.Queryer) ([]eventlog.Recorded, error) {
+func (b batch) append(ctx context.Context, db postgres.Queryer, repeats bool) ([]eventlog.Recorded, error) {
 	rows, err := db.Query(ctx, appendStatement, b.args()...)
 	if err != nil {
 		return nil, b.classify(err)
@@ -215,13 +181,30 @@ func (b batch) append(ctx context.Context, db postgres.Queryer) ([]eventlog.Reco
 	if len(placed) == b.events() {
 		return b.collect(placed, nil), nil
 	}
-	return b.explain(ctx, db, placed)
+	return b.explain(ctx, db, placed, repeats)
+}
+
+// queue queues the appends, which fail the batch unless all events are new. It returns how to get the recorded events after
+// the batch.
+func (b batch) queue(q *pgx.Batch) (recorded func() []eventlog.Recorded) {
+	placed := make(map[uuid.UUID]eventlog.Recorded, b.events())
+	q.Queue(`select * from append_events_or_fail($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`, b.args()...).
+		Query(func(rows pgx.Rows) error {
+			var rec eventlog.Recorded
+			_, err := pgx.ForEachRow(rows, []any{&rec.Position, &rec.Version, &rec.ID, &rec.RecordedAt}, func() error {
+				placed[rec.ID] = rec
+				return nil
+			})
+			return err
+		})
+	return func() []eventlog.Recorded { return b.collect(placed, nil) }
 }
 
 // collect completes the new events with the sent data, and inserts the recorded repeats.
 func (b batch) collect(placed, repeats map[uuid.UUID]eventlog.Recorded) []eventlog.Recorded {
 	out := make([]eventlog.Recorded, 0, b.events())
 	for _, p := range b {
+		first := len(out)
 		for i, e := range p.Events {
 			if rec, ok := placed[e.ID]; ok {
 				rec.Stream, rec.Type, rec.Account = p.Stream, e.Type, p.Account
@@ -231,12 +214,14 @@ func (b batch) collect(placed, repeats map[uuid.UUID]eventlog.Recorded) []eventl
 				out = append(out, rec)
 			}
 		}
+		p.recorded = out[first:len(out):len(out)]
 	}
 	return out
 }
 
-// explain finds out why the statement placed fewer events than it was given: repeats, or a refusal.
-func (b batch) explain(ctx context.Context, db postgres.Queryer, placed map[uuid.UUID]eventlog.Recorded) ([]eventlog.Recorded, error) {
+// explain finds out why the statement placed fewer events than it was given: a refusal, or repeats, which may be accepted.
+func (b batch) explain(ctx context.Context, db postgres.Queryer, placed map[uuid.UUID]eventlog.Recorded, accept bool,
+) ([]eventlog.Recorded, error) {
 	var missing []uuid.UUID
 	for _, p := range b {
 		for _, e := range p.Events {
@@ -258,12 +243,13 @@ func (b batch) explain(ctx context.Context, db postgres.Queryer, placed map[uuid
 		repeats[rec.ID] = rec
 	}
 	for _, p := range b {
-		first := p.Events[0].ID
-		if _, ok := placed[first]; ok {
-			continue
-		}
-		if rec, ok := repeats[first]; !ok || rec.Stream != p.Stream || rec.Account != p.Account {
-			return nil, refusal(ctx, db, p.Append, ok)
+		for i, e := range p.Events {
+			if _, ok := placed[e.ID]; ok {
+				continue
+			}
+			if rec, ok := repeats[e.ID]; i == 0 && !ok || ok && (!accept || rec.Stream != p.Stream || rec.Account != p.Account) {
+				return nil, refusal(ctx, db, p.Append, ok)
+			}
 		}
 	}
 	return b.collect(placed, repeats), nil
@@ -294,12 +280,26 @@ func refusal(ctx context.Context, db postgres.Queryer, a eventlog.Append, taken 
 	}
 }
 
+// eventsRefused is the SQLSTATE of append_events_or_fail, see schema/0101_log.sql.
+const eventsRefused = "MR001"
+
+// isRefused reports whether err means that an append was not placed as a whole.
+func isRefused(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && pg.Code == eventsRefused
+}
+
 func (b batch) classify(err error) error {
+	return postgres.Classify(duplicate(err, b), "append to "+b[0].Stream)
+}
+
+// duplicate returns eventlog.ErrDuplicate for an event whose id is recorded already, and every other error unchanged.
+func duplicate(err error, b batch) error {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && pg.Code == postgres.UniqueViolation && strings.HasPrefix(pg.ConstraintName, "events_") {
 		return eventlog.Refuse(fmt.Errorf("%w: %w", eventlog.ErrDuplicate, err), b[0].Append, 0)
 	}
-	return postgres.Classify(err, "append to "+b[0].Stream)
+	return err
 }
 
 // SelectEvents begins every query for events; ScanRecorded reads its rows.

@@ -1,7 +1,6 @@
 package eventstore_test
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -31,55 +30,25 @@ func noted(stream string, expected int64, texts ...string) eventlog.Append {
 	return a
 }
 
-func TestAppendAllTakesAllOrNone(t *testing.T) {
+func TestAStreamIsNamedOnceInADecision(t *testing.T) {
 	t.Parallel()
-	pool := storetest.OpenPool(t, storetest.NewDatabase(t))
-	store := eventstore.New(pool, eventlogtest.Registry(t), nil)
-	_, err := store.Append(t.Context(), noted("b", 0, "b1"))
-	require.NoError(t, err)
-
-	_, err = store.AppendAll(t.Context(), pool, []eventlog.Append{noted("c", 0, "c1"), noted("b", 0, "wrong"), noted("a", 0, "a1")})
-	require.ErrorIs(t, err, eventlog.ErrVersion)
-	require.Equal(t, fault.Conflict, fault.KindOf(err))
-	for _, stream := range []string{"a", "c"} {
-		read, err := store.ReadStream(t.Context(), stream, 0, 10)
-		require.NoError(t, err)
-		require.Empty(t, read)
-	}
-
-	repeat := noted("d", 0, "d1")
-	first, err := store.Append(t.Context(), repeat)
-	require.NoError(t, err)
-	got, err := store.AppendAll(t.Context(), pool, []eventlog.Append{noted("c", 0, "c1", "c2"), repeat, noted("b", 1, "b2")})
-	require.NoError(t, err)
-	require.Equal(t, []string{"c", "c", "d", "b"}, []string{got[0].Stream, got[1].Stream, got[2].Stream, got[3].Stream})
-	require.Equal(t, first[0], got[2])
-	require.Less(t, got[0].Position, got[1].Position)
-	require.Less(t, got[1].Position, got[3].Position, "positions follow the order given")
-
-	_, err = store.AppendAll(t.Context(), pool, []eventlog.Append{noted("e", 0, "1"), noted("e", 1, "2")})
-	require.Equal(t, fault.Invalid, fault.KindOf(err), "a stream may be named once")
+	w := newWriting(t)
+	_, err := w.store.Write(t.Context(), noting("twice", noted("e", 0, "1"), noted("e", 1, "2")))
+	require.Equal(t, fault.Invalid, fault.KindOf(err))
 }
 
-func TestAppendTxFollowsItsTransaction(t *testing.T) {
+func TestAnIDOfARolledBackAppendIsFree(t *testing.T) {
 	t.Parallel()
-	pool := storetest.OpenPool(t, storetest.NewDatabase(t))
-	store := eventstore.New(pool, eventlogtest.Registry(t), nil)
-	undo := errors.New("undo")
+	w := newWriting(t)
 	a := noted("s", 0, "x")
-	err := pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
-		if _, err := store.AppendTx(t.Context(), tx, a); err != nil {
-			return err
-		}
-		return undo
-	})
-	require.ErrorIs(t, err, undo)
-	read, err := store.ReadStream(t.Context(), "s", 0, 10)
+	tx, err := w.pool.Begin(t.Context())
 	require.NoError(t, err)
-	require.Empty(t, read)
-	got, err := store.Append(t.Context(), a)
-	require.NoError(t, err, "a rolled-back id is free")
-	head, err := store.Head(t.Context())
+	_, err = w.store.AppendIn(t.Context(), tx, a)
+	require.NoError(t, err)
+	require.NoError(t, tx.Rollback(t.Context()))
+	got, err := w.store.Append(t.Context(), a)
+	require.NoError(t, err)
+	head, err := w.store.Head(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, got[0].Position, head)
 	require.Equal(t, int64(2), head, "the rolled-back append burnt a position")
@@ -139,7 +108,8 @@ func TestReadOnlyDatabaseIsUnavailable(t *testing.T) {
 func TestTransactionsReadWhatIsCommitted(t *testing.T) {
 	t.Parallel()
 	pool := storetest.OpenPool(t, storetest.NewDatabase(t))
-	_, err := pool.Exec(t.Context(), `alter database `+pgx.Identifier{pool.Config().ConnConfig.Database}.Sanitize()+` set default_transaction_isolation = 'repeatable read'`)
+	_, err := pool.Exec(t.Context(), `alter database `+pgx.Identifier{pool.Config().ConnConfig.Database}.Sanitize()+`
+		set default_transaction_isolation = 'repeatable read'`)
 	require.NoError(t, err)
 	again := storetest.OpenPool(t, pool.Config().ConnString())
 	var isolation string

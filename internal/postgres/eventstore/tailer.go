@@ -74,18 +74,20 @@ type Tailer struct {
 
 	recheck chan struct{} // makes Run open a new connection
 
+	start   int64
 	mu      sync.Mutex // guards all below
 	ring    ring
-	ready   bool          // the end of the log was found
+	ready   bool          // Run has reached the end of the log once
 	stopped bool          // Run has returned
 	changed chan struct{} // closed and replaced when any of these change
 }
 
 var _ eventlog.Tail = (*Tailer)(nil)
 
-// NewTailer returns a tailer of the log in the database of dsn; lagging readers use pool. If wake is nil, the tailer
-// only polls. It reads nothing before Run.
-func NewTailer(pool *pgxpool.Pool, dsn string, wake *Wake, opts TailerOptions) *Tailer {
+// OpenTailer returns a tailer of the log in the database of dsn, which Run reads from its present end on; lagging readers, and
+// OpenTailer itself, use pool. If wake is nil, the tailer only polls. A process opens its tailer before it accepts anything: then
+// its readers, which begin at Start, miss no event that concerns it, however late Run gets a connection.
+func OpenTailer(ctx context.Context, pool *pgxpool.Pool, dsn string, wake *Wake, opts TailerOptions) (*Tailer, error) {
 	opts = opts.withDefaults()
 	switch {
 	case opts.Poll > 0:
@@ -94,11 +96,17 @@ func NewTailer(pool *pgxpool.Pool, dsn string, wake *Wake, opts TailerOptions) *
 	default:
 		opts.Poll = safetyPoll
 	}
-	return &Tailer{
-		pool: pool, dsn: dsn, wake: wake, opts: opts,
-		ring: ring{maxEvents: opts.RingEvents, maxBytes: opts.RingBytes}, changed: make(chan struct{}),
-		recheck: make(chan struct{}, 1),
+	t := &Tailer{pool: pool, dsn: dsn, wake: wake, opts: opts, changed: make(chan struct{}), recheck: make(chan struct{}, 1)}
+	end, err := settledEnd(ctx, pool, opts)
+	if err != nil {
+		return nil, err
 	}
+	t.start, t.safe, t.last = end.Position, end.Position, end
+	t.ring = ring{maxEvents: opts.RingEvents, maxBytes: opts.RingBytes, floor: end.Position}
+	if wake != nil {
+		wake.committed.want()
+	}
+	return t, nil
 }
 
 // Run reads the log until ctx ends, over a connection of its own, which it opens again when it breaks. It may be
@@ -159,11 +167,6 @@ func (t *Tailer) follow(ctx context.Context) error {
 	if err := t.recognize(ctx, conn); err != nil {
 		return err
 	}
-	if !t.ready { // only this goroutine sets ready
-		if err := t.findEnd(ctx, conn); err != nil {
-			return err
-		}
-	}
 	t.read = time.Time{}
 	for {
 		before := t.ring.pushed
@@ -175,6 +178,9 @@ func (t *Tailer) follow(ctx context.Context) error {
 			if more, err = t.advance(ctx, conn); err != nil {
 				return err
 			}
+		}
+		if !t.ready { // only this goroutine sets it
+			t.change(func() { t.ready = true })
 		}
 		if err := postgres.Pause(ctx, gather(t.ring.pushed-before)); err != nil {
 			return err
@@ -196,25 +202,6 @@ const (
 	maxGather      = 6 * time.Millisecond
 )
 
-// findEnd returns the end of the log: the highest position after all appending transactions have ended.
-func (t *Tailer) findEnd(ctx context.Context, conn *pgx.Conn) error {
-	var end eventlog.Mark
-	err := conn.QueryRow(ctx, `select position, id, stream, version from events order by position desc limit 1`).
-		Scan(&end.Position, &end.ID, &end.Stream, &end.Version)
-	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
-		return postgres.Classify(err, "find the end of the log")
-	}
-	if err := t.waitForAppenders(ctx, conn, 0, end.Position); err != nil {
-		return err
-	}
-	t.safe, t.last = end.Position, end
-	t.change(func() { t.ready, t.ring.floor = true, end.Position })
-	if t.wake != nil {
-		t.wake.committed.want()
-	}
-	return nil
-}
-
 // advance reads once and delivers the settled events. It reports whether to read again at once.
 func (t *Tailer) advance(ctx context.Context, conn *pgx.Conn) (more bool, err error) {
 	last := t.ring.end() // only this goroutine changes the ring
@@ -229,7 +216,7 @@ func (t *Tailer) advance(ctx context.Context, conn *pgx.Conn) (more bool, err er
 		return settled == readLimit, nil
 	}
 	upTo := events[len(events)-1].Position
-	if err := t.waitForAppenders(ctx, conn, t.ring.end(), upTo); err != nil {
+	if err := t.opts.waitForAppenders(ctx, conn, t.ring.end(), upTo); err != nil {
 		return false, err
 	}
 	t.safe = upTo
@@ -270,35 +257,20 @@ func (t *Tailer) sleep(ctx context.Context) error {
 // errRecheck ends a connection so that the next one compares the log with the delivered events.
 var errRecheck = errors.New("a reader found events missing from the log")
 
-// Settled implements eventlog.Tail.
-func (t *Tailer) Settled(ctx context.Context) (int64, error) {
-	for {
-		t.mu.Lock()
-		end, ready, stopped, changed := t.ring.end(), t.ready, t.stopped, t.changed
-		t.mu.Unlock()
-		switch {
-		case ready:
-			return end, nil
-		case stopped:
-			return 0, errStopped()
-		}
-		if err := wait(ctx, changed); err != nil {
-			return 0, err
-		}
-	}
-}
+// Start implements eventlog.Tail.
+func (t *Tailer) Start() int64 { return t.start }
 
 // Next implements eventlog.Tail. The events are shared with other readers.
 func (t *Tailer) Next(ctx context.Context, after int64, limit int) ([]eventlog.Recorded, error) {
 	for {
 		t.mu.Lock()
-		ready, stopped, changed, floor := t.ready, t.stopped, t.changed, t.ring.floor
+		stopped, changed, floor := t.stopped, t.changed, t.ring.floor
 		events := t.ring.after(after, limit)
 		t.mu.Unlock()
 		switch {
 		case stopped:
 			return nil, errStopped()
-		case ready && after < floor:
+		case after < floor:
 			older, err := t.older(ctx, after, floor, limit)
 			if err != nil || len(older) > 0 {
 				return older, err
@@ -308,13 +280,15 @@ func (t *Tailer) Next(ctx context.Context, after int64, limit int) ([]eventlog.R
 		case len(events) > 0:
 			return events, nil
 		}
-		if err := wait(ctx, changed); err != nil {
-			return nil, err
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, ctx.Err()
 		}
 	}
 }
 
-// End returns the position up to which the ring has the log. ok is false until the end of the log was found.
+// End returns the position up to which the ring has the log. ok is false until Run has reached the end of the log, and after Run.
 func (t *Tailer) End() (position int64, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -326,7 +300,7 @@ func (t *Tailer) End() (position int64, ok bool) {
 func (t *Tailer) Between(after, upTo int64) (events []eventlog.Recorded, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.ready || after < t.ring.floor {
+	if after < t.ring.floor {
 		return nil, false
 	}
 	events = t.ring.after(after, len(t.ring.events))
@@ -347,7 +321,8 @@ func (t *Tailer) older(ctx context.Context, after, floor int64, limit int) ([]ev
 		return ReadLog(ctx, t.pool, after, floor, limit)
 	}
 	older, err := postgres.Collect(ctx, t.pool, "read the log", ScanRecorded, SelectEvents+` where position > $1 and position <= $2
-		and (select e.id from events e where e.position = $4) = $5 order by position limit $3`, after, floor, limit, newest[0].Position, newest[0].ID)
+		and (select e.id from events e where e.position = $4) = $5 order by position limit $3`, after, floor, limit, newest[0].Position,
+		newest[0].ID)
 	if err != nil || len(older) > 0 {
 		return older, err
 	}
@@ -358,15 +333,6 @@ func (t *Tailer) older(ctx context.Context, after, floor int64, limit int) ([]ev
 		return nil, err
 	}
 	return ReadLog(ctx, t.pool, after, floor, limit) // the log is empty, or its newest event was erased on purpose
-}
-
-func wait(ctx context.Context, changed <-chan struct{}) error {
-	select {
-	case <-changed:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 func errStopped() error {

@@ -37,9 +37,27 @@ func startTailing(t testing.TB, opts eventstore.TailerOptions) *tailing {
 	l.pool = storetest.OpenPool(t, l.dsn)
 	wake := eventstore.NewWake(l.dsn, slog.New(slog.DiscardHandler))
 	l.store = eventstore.New(l.pool, eventlogtest.Registry(t), wake)
-	l.tail = eventstore.NewTailer(l.pool, l.dsn, wake, opts)
+	l.tail = openTail(t, l.pool, l.dsn, wake, opts)
 	background(t, l.tail.Run, wake.Run)
 	return l
+}
+
+// openTail opens a tailer that nobody runs yet.
+func openTail(t testing.TB, pool *pgxpool.Pool, dsn string, wake *eventstore.Wake, opts eventstore.TailerOptions) *eventstore.Tailer {
+	t.Helper()
+	tail, err := eventstore.OpenTailer(t.Context(), pool, dsn, wake, opts)
+	require.NoError(t, err)
+	return tail
+}
+
+// settled waits until a tailer has reached the end of the log, and returns it.
+func settled(t testing.TB, tail *eventstore.Tailer) (end int64) {
+	t.Helper()
+	require.Eventually(t, func() (ok bool) {
+		end, ok = tail.End()
+		return ok
+	}, generous, time.Millisecond)
+	return end
 }
 
 // background runs tasks until the test ends.
@@ -65,7 +83,7 @@ func (l *tailing) hold(t testing.TB, a eventlog.Append) (pgx.Tx, int64) {
 	tx, err := l.pool.Begin(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = tx.Rollback(context.Background()) })
-	recorded, err := l.store.AppendTx(t.Context(), tx, a)
+	recorded, err := l.store.AppendIn(t.Context(), tx, a)
 	require.NoError(t, err)
 	return tx, recorded[0].Position
 }
@@ -135,7 +153,7 @@ func TestTailerWaitsForALateCommit(t *testing.T) {
 	t.Parallel()
 	l := startTailing(t, eventstore.TailerOptions{})
 	holdForeign(t)
-	_ = within(t, l.tail.Settled)
+	_ = settled(t, l.tail)
 	late, first := l.hold(t, noted("late", 0, "takes its position first"))
 	second := l.append(t, noted("early", 0, "commits first"))[0].Position
 	require.Less(t, first, second)
@@ -157,7 +175,7 @@ func TestTailerSkipsARolledBackPosition(t *testing.T) {
 	t.Parallel()
 	l := startTailing(t, eventstore.TailerOptions{})
 	holdForeign(t)
-	_ = within(t, l.tail.Settled)
+	_ = settled(t, l.tail)
 	undone, first := l.hold(t, noted("undone", 0, "rolled back"))
 	second := l.append(t, noted("s", 0, "stays"))[0].Position
 	require.NoError(t, undone.Rollback(t.Context()))
@@ -173,14 +191,14 @@ func TestTailerStartsBehindOpenAppends(t *testing.T) {
 	l.store = eventstore.New(l.pool, eventlogtest.Registry(t), nil)
 	open, first := l.hold(t, noted("open", 0, "open when the tailer starts"))
 	second := l.append(t, noted("s", 0, "committed"))[0].Position
-	l.tail = eventstore.NewTailer(l.pool, dsn, nil, eventstore.TailerOptions{Poll: 10 * time.Millisecond})
-	background(t, l.tail.Run)
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	_, err := l.tail.Settled(ctx)
+	_, err := eventstore.OpenTailer(ctx, l.pool, dsn, nil, eventstore.TailerOptions{})
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.NoError(t, open.Commit(t.Context()))
-	require.Equal(t, second, within(t, l.tail.Settled))
+	l.tail = openTail(t, l.pool, dsn, nil, eventstore.TailerOptions{Poll: 10 * time.Millisecond})
+	require.Equal(t, second, l.tail.Start())
+	background(t, l.tail.Run)
 	require.Equal(t, []int64{first, second}, positions(l.collect(t, 0, 2)))
 }
 
@@ -188,7 +206,7 @@ func TestTailerReportsWhoHoldsAGap(t *testing.T) {
 	t.Parallel()
 	gaps := make(chan eventstore.Gap, 1)
 	l := startTailing(t, eventstore.TailerOptions{SlowGap: 20 * time.Millisecond, OnSlowGap: func(g eventstore.Gap) { gaps <- g }})
-	_ = within(t, l.tail.Settled)
+	_ = settled(t, l.tail)
 	tx, first := l.hold(t, noted("slow", 0, "x"))
 	var pid int32
 	require.NoError(t, tx.QueryRow(t.Context(), `select pg_backend_pid()`).Scan(&pid))
@@ -218,7 +236,7 @@ func TestTailerUnderLateCommits(t *testing.T) {
 	t.Parallel()
 	l := startTailing(t, eventstore.TailerOptions{RingEvents: 64}) // small: readers also fall back to the database
 	holdForeign(t)
-	_ = within(t, l.tail.Settled)
+	_ = settled(t, l.tail)
 	const writers, each = 16, 40
 	done := make(chan struct{})
 	naive := make(chan int)
@@ -268,7 +286,7 @@ func (l *tailing) writeLate(t testing.TB, stream string, n int) []int64 {
 		err := pgx.BeginFunc(t.Context(), l.pool, func(tx pgx.Tx) error {
 			var err error
 			a := noted(stream, eventlog.AnyVersion, "a", "b")
-			if recorded, err = l.store.AppendTx(t.Context(), tx, a); err != nil {
+			if recorded, err = l.store.AppendIn(t.Context(), tx, a); err != nil {
 				return err
 			}
 			<-time.After(time.Duration(rand.IntN(15)) * time.Millisecond)
@@ -285,7 +303,7 @@ func (l *tailing) writeLate(t testing.TB, stream string, n int) []int64 {
 			return committed
 		}
 		if rand.IntN(2) == 0 {
-			l.store.Wake()
+			l.store.Signal()
 		} else {
 			l.store.Announce(recorded)
 		}
@@ -370,7 +388,7 @@ func TestTailerSurvivesLostConnections(t *testing.T) {
 func TestWakeCrossesProcesses(t *testing.T) {
 	t.Parallel()
 	reader := startTailing(t, eventstore.TailerOptions{Poll: time.Hour})
-	_ = within(t, reader.tail.Settled)
+	_ = settled(t, reader.tail)
 	other := eventstore.NewWake(reader.dsn, slog.New(slog.DiscardHandler)) // as another process has one
 	background(t, other.Run)
 	writer := eventstore.New(reader.pool, eventlogtest.Registry(t), other)
@@ -386,7 +404,7 @@ func TestWakeCrossesProcesses(t *testing.T) {
 func TestACommandNotifiesTheProcessesThatRun(t *testing.T) {
 	t.Parallel()
 	reader := startTailing(t, eventstore.TailerOptions{Poll: time.Hour})
-	after := within(t, reader.tail.Settled)
+	after := settled(t, reader.tail)
 	writer := eventstore.New(reader.pool, eventlogtest.Registry(t), eventstore.NewCommandWake(reader.pool))
 	got, err := writer.Append(t.Context(), noted("s", 0, "x"))
 	require.NoError(t, err)
@@ -397,7 +415,7 @@ func TestACommandNotifiesTheProcessesThatRun(t *testing.T) {
 func TestAnEventIsReadAlthoughItsNotificationIsLost(t *testing.T) {
 	t.Parallel()
 	reader := startTailing(t, eventstore.TailerOptions{})
-	after := within(t, reader.tail.Settled)
+	after := settled(t, reader.tail)
 	writer := eventstore.New(reader.pool, eventlogtest.Registry(t), nil)
 	got, err := writer.Append(t.Context(), noted("s", 0, "x"))
 	require.NoError(t, err)
@@ -434,10 +452,10 @@ func TestWakeNotifiesOnlyWhereAnotherProcessListens(t *testing.T) {
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 
 	other := eventstore.NewWake(dsn, quiet)
-	tail := eventstore.NewTailer(pool, dsn, other, eventstore.TailerOptions{Poll: time.Hour})
+	tail := openTail(t, pool, dsn, other, eventstore.TailerOptions{Poll: time.Hour})
 	l := &tailing{dsn: dsn, pool: pool, tail: tail, store: writer}
 	background(t, other.Run, tail.Run)
-	_ = within(t, tail.Settled)
+	_ = settled(t, tail)
 	got := l.append(t, noted("s", 5, "x"))
 	require.Equal(t, positions(got), positions(l.next(t, got[0].Position-1)))
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
-	"github.com/millrace-dev/millrace/internal/postgres/outboxstore"
 )
 
 // queueFullRetry is the Retry-After of queue_full: a full queue moves within seconds.
@@ -40,50 +39,60 @@ func keyReused() error {
 }
 
 // Cancel implements job.Store.
-func (s *Store) Cancel(ctx context.Context, r job.CancelRequest) (job.Cancellation, error) {
-	var out job.Cancellation
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		out = job.Cancellation{}
-		l, err := lockAdmission(ctx, tx, r.Account)
-		if err != nil {
-			return err
-		}
-		waiting, err := s.unqueue(ctx, tx, r.Account, r.IDs)
-		if err != nil {
-			return err
-		}
-		withSlot, err := s.runsWithSlot(ctx, tx, r.Account, r.IDs)
-		if err != nil {
-			return err
-		}
-		appends := make([]eventlog.Append, 0, len(waiting)+len(withSlot))
-		for _, id := range waiting {
-			appends = append(appends, canceledWaiting(id, r))
-			out.IDs = append(out.IDs, id)
-		}
-		for _, h := range withSlot {
-			appends = append(appends, cancelRequested(h, r))
-			out.IDs = append(out.IDs, h.Job)
-			out.Intents = append(out.Intents, outbox.Intent{WorkflowID: h.Job.WorkflowID(h.Run), Kind: outbox.Cancel})
-		}
-		if len(appends) == 0 {
+func (s *Store) Cancel(ctx context.Context, r job.CancelRequest) ([]job.ID, error) {
+	var canceled []job.ID
+	var state admissionState
+	var waiting, running []job.RunRef
+	_, err := s.events.Write(ctx, eventstore.Decision{
+		What:    "cancel jobs of account " + r.Account,
+		Repeats: true, // of requests to cancel
+		Read: func(q *pgx.Batch) {
+			queueLockAdmission(q, r.Account, 0, &state)
+			s.slots.Withdraw(q, r.Account, ids(r.IDs), &waiting)
+			s.slots.OfAccount(q, r.Account, ids(r.IDs), &running)
+		},
+		Decide: func(ctx context.Context, tx postgres.Tx, c *eventstore.Changes) error {
+			canceled = nil
+			for _, ref := range waiting {
+				canceled = append(canceled, ref.Job)
+			}
+			if err := s.endWaiting(ctx, tx, c, state, r.Account, waiting,
+				func(id job.ID) eventlog.Append { return canceledWaiting(id, r) }); err != nil {
+				return err
+			}
+			for _, ref := range running {
+				canceled = append(canceled, ref.Job)
+				c.Start(outbox.Intent{WorkflowID: ref.Job.WorkflowID(ref.Run), Kind: outbox.Cancel})
+				if err := c.Append(cancelRequested(ref, r)); err != nil {
+					return err
+				}
+			}
+			if len(canceled) == 0 {
+				return eventstore.ErrNothing
+			}
 			return nil
-		}
-		if out.Intents, err = outboxstore.Insert(ctx, tx, out.Intents); err != nil {
-			return err
-		}
-		released, err := s.releaseReservations(ctx, tx, l, r.Account, waiting)
-		if err != nil {
-			return err
-		}
-		_, err = s.events.AppendAll(ctx, tx, append(appends, released...))
-		return err
+		},
 	})
-	if err != nil {
-		return job.Cancellation{}, postgres.Classify(err, "cancel jobs of account "+r.Account)
+	return canceled, err
+}
+
+// endWaiting ends jobs that left the queue: their events, sealed credentials and reserved credit.
+func (s *Store) endWaiting(ctx context.Context, tx postgres.Tx, c *eventstore.Changes, state admissionState, account string,
+	waiting []job.RunRef, end func(job.ID) eventlog.Append,
+) error {
+	left := make([]job.ID, len(waiting))
+	for i, ref := range waiting {
+		left[i] = ref.Job
+		if err := c.Append(end(ref.Job)); err != nil {
+			return err
+		}
 	}
-	s.events.Wake()
-	return out, nil
+	c.Queue(`delete from sealed_credentials where job_id = any($1::uuid[])`, ids(left))
+	released, err := s.releaseReservations(ctx, tx, state, account, left)
+	if err != nil {
+		return err
+	}
+	return c.Append(released...)
 }
 
 func canceledWaiting(id job.ID, r job.CancelRequest) eventlog.Append {
@@ -104,31 +113,6 @@ func cancelRequested(h job.RunRef, r job.CancelRequest) eventlog.Append {
 		}},
 		Meta: eventlog.Meta{Actor: cmp.Or(r.Actor, r.Account), RequestID: r.RequestID, Reason: r.Reason},
 	}
-}
-
-// unqueue removes the named jobs from the account's queue, and returns those that were in it.
-func (s *Store) unqueue(ctx context.Context, tx pgx.Tx, account string, named []job.ID) ([]job.ID, error) {
-	var gone []job.RunRef
-	q := &pgx.Batch{}
-	s.slots.Withdraw(q, account, ids(named), &gone)
-	if err := run(ctx, tx, q); err != nil {
-		return nil, err
-	}
-	left := make([]job.ID, len(gone))
-	for i, ref := range gone {
-		left[i] = ref.Job
-	}
-	_, err := tx.Exec(ctx, `delete from sealed_credentials where job_id = any($1::uuid[])`, ids(left))
-	return left, postgres.Classify(err, "take jobs out of the queue")
-}
-
-func (s *Store) runsWithSlot(ctx context.Context, tx pgx.Tx, account string, only []job.ID) ([]job.RunRef, error) {
-	rows, err := tx.Query(ctx, `select job_id::text, account, run from job_slots
-		where account = $1 and job_id = any($2::uuid[]) order by admitted_at, job_id`, account, ids(only))
-	if err != nil {
-		return nil, postgres.Classify(err, "read slots")
-	}
-	return pgx.CollectRows(rows, kind.Scan)
 }
 
 // Waiting implements job.Store.
@@ -157,9 +141,10 @@ func ids(in []job.ID) []string {
 // classifySubmit returns the error for the rule that a submission violated.
 func classifySubmit(err error) error {
 	switch err = postgres.Classify(err, "submit a job"); {
-	case fault.CodeOf(err) == fault.CodeMissingAsset, fault.CodeOf(err) == fault.CodeQueueFull, fault.CodeOf(err) == fault.CodeIdempotencyKeyReuse:
+	case fault.CodeOf(err) == fault.CodeMissingAsset, fault.CodeOf(err) == fault.CodeQueueFull,
+		fault.CodeOf(err) == fault.CodeIdempotencyKeyReuse:
 		return err
-	case fault.Is(err, fault.Conflict), eventstore.IsRefused(err):
+	case fault.Is(err, fault.Conflict), eventlog.IsRefused(err):
 		return duplicateJob(err)
 	default:
 		return err

@@ -15,7 +15,7 @@ import (
 // NewBounded is New with batches of at most so many submissions and ends.
 func NewBounded(pool *pgxpool.Pool, events *eventstore.Store, most int) *Store {
 	s := New(pool, events)
-	s.changes = committer.New(committer.Options{Count: most}, s.commit)
+	s.changes = eventstore.NewJoined(events, committer.Options{Count: most}, s.decide)
 	return s
 }
 
@@ -28,9 +28,10 @@ func (s *Store) SubmitJointly(ctx context.Context, account string, jobs ...job.N
 	for _, n := range jobs {
 		changes = append(changes, &change{submission: &submission{NewJob: n, first: uuid.New()}})
 	}
-	err = errors.Join(s.commit(ctx, account, changes)...)
+	err = errors.Join(s.changes.DoAll(ctx, account, changes)...)
 	for _, c := range changes {
-		made = append(made, c.submission.out.Job)
+		state, folded := s.fold(c.submission.append)
+		made, err = append(made, state), errors.Join(err, folded)
 	}
 	return made, err
 }

@@ -32,7 +32,7 @@ type Store struct {
 	events  *eventstore.Store
 	credits *accountstore.Credits
 	slots   *admission.Admission[job.RunRef]
-	changes *committer.Committer[*change]
+	changes *eventstore.Joined[*change]
 }
 
 var _ job.Store = (*Store)(nil)
@@ -40,7 +40,7 @@ var _ job.Store = (*Store)(nil)
 // New returns the job store in pool's database that appends through events.
 func New(pool *pgxpool.Pool, events *eventstore.Store) *Store {
 	s := &Store{pool: pool, events: events, credits: accountstore.NewCredits(pool, events), slots: admission.New(kind)}
-	s.changes = committer.New(committer.Options{}, s.commit)
+	s.changes = eventstore.NewJoined(events, committer.Options{}, s.decide)
 	return s
 }
 
@@ -130,37 +130,26 @@ func queueLockAdmission(q *pgx.Batch, account string, step int, l *admissionStat
 	})
 }
 
-// lockAdmission locks the account's admission state in a round trip of its own.
-func lockAdmission(ctx context.Context, tx postgres.Tx, account string) (admissionState, error) {
-	var l admissionState
-	q := &pgx.Batch{}
-	queueLockAdmission(q, account, 0, &l)
-	return l, postgres.Classify(tx.SendBatch(ctx, q).Close(), "lock the admission state of account "+account)
-}
-
 // Submit implements job.Store.
-func (s *Store) Submit(ctx context.Context, n job.NewJob) (out job.Admission, err error) {
+func (s *Store) Submit(ctx context.Context, n job.NewJob) (job.Admission, error) {
 	first := uuid.New()
-	recorded, err := s.events.RetryAmbiguous(ctx, first, func(ctx context.Context) error {
-		made := &submission{NewJob: n, first: first}
-		err := s.changes.Do(ctx, n.Account, made.size(), &change{submission: made})
-		out = made.out
-		return err
-	})
+	made := &submission{NewJob: n, first: first}
+	earlier, err := s.changes.Do(ctx, n.Account, &change{Outcome: eventstore.Outcome{First: first}, submission: made})
 	if err != nil {
 		return job.Admission{}, classifySubmit(err)
 	}
-	if recorded { // an earlier attempt whose answer was lost recorded it; the relay starts the job
-		return s.admission(ctx, n.ID)
+	out := job.Admission{Intents: made.intents}
+	if earlier { // an attempt whose answer was lost recorded it; the relay starts the job
+		out.Job, err = eventlog.Fold(s.events.Types(), eventlog.Read(ctx, s.events, n.ID.Stream(), 0), job.Job{}, job.Fold)
+	} else {
+		out.Job, err = s.fold(made.append)
 	}
-	return out, nil
+	return out, err
 }
 
-// admission returns the result of an earlier attempt to submit the job.
-func (s *Store) admission(ctx context.Context, id job.ID) (job.Admission, error) {
-	s.events.Wake()
-	state, err := eventlog.Fold(s.events.Types(), eventlog.Read(ctx, s.events, id.Stream(), 0), job.Job{}, job.Fold)
-	return job.Admission{Job: state}, err
+// fold returns the job that an append has begun.
+func (s *Store) fold(begun *eventstore.Prepared) (job.Job, error) {
+	return eventlog.Fold(s.events.Types(), eventlog.All(begun.Recorded()), job.Job{}, job.Fold)
 }
 
 const firstRun = 1
@@ -187,19 +176,19 @@ func (s *Store) End(ctx context.Context, e job.Ending) (job.Ended, error) {
 	if err != nil {
 		return job.Ended{}, err
 	}
-	last := &end{Ending: e, append: prepared}
+	last := &change{end: &end{Ending: e, append: prepared}}
 	if e.Lease != nil { // its transaction locks rows of servers, which several ends would lock in any order
-		err = s.commit(ctx, e.Account, []*change{{end: last}})[0]
+		err = s.changes.DoAll(ctx, e.Account, []*change{last})[0]
 	} else {
-		err = s.changes.Do(ctx, e.Account, prepared.Size(), &change{end: last})
+		_, err = s.changes.Do(ctx, e.Account, last)
 	}
 	switch {
-	case eventstore.IsRefused(err):
+	case eventlog.IsRefused(err):
 		return s.refusedEnd(ctx, e)
 	case err != nil:
 		return job.Ended{}, postgres.Classify(err, "end job "+string(e.ID))
 	}
-	return job.Ended{Applied: true, Intents: last.intents}, nil
+	return job.Ended{Applied: true}, nil
 }
 
 // refusedEnd finds out why the log refused the end of a job.
@@ -234,13 +223,3 @@ func (s *Store) refusedEnd(ctx context.Context, e job.Ending) (job.Ended, error)
 }
 
 func endingID(e job.Ending) uuid.UUID { return job.EventID(e.ID, e.Run, "", 0, e.Type) }
-
-// fold applies new events to a state.
-func (s *Store) fold(j job.Job, recorded []eventlog.Recorded) (job.Job, error) {
-	return eventlog.Fold(s.events.Types(), eventlog.All(recorded), j, job.Fold)
-}
-
-// run executes a batch and returns its first error.
-func run(ctx context.Context, tx pgx.Tx, batch *pgx.Batch) error {
-	return postgres.Classify(tx.SendBatch(ctx, batch).Close(), "write the rows of a job")
-}

@@ -118,7 +118,8 @@ func TestAJointTransactionIsRecordedWholeOrNotAtAllWhenItsProcessIsKilled(t *tes
 			require.Equal(t, "waiting", <-said)
 			require.NoError(t, lane.Rollback(t.Context()))
 			y.until(t, func() bool {
-				return y.count(t, `select count(*) from pg_stat_activity where query like $1 and wait_event_type = 'Lock' and datname = current_database()`, c.query) > 0
+				return y.count(t, `select count(*) from pg_stat_activity where query like $1 and wait_event_type = 'Lock'
+					and datname = current_database()`, c.query) > 0
 			})
 			kill()
 			require.NoError(t, middle.Rollback(t.Context()))
@@ -149,7 +150,8 @@ func (y *fixture) requireAllOrNothing(t *testing.T, public []string, recorded in
 		_, err := y.jobs.Submit(t.Context(), chosenJob(job.PublicID(id)))
 		require.Equal(t, recorded == 1, fault.Is(err, fault.Conflict), "%v", err)
 	}
-	require.Equal(t, len(public), y.count(t, `select count(*) from events where type = $1 and data ->> 'public_id' = any($2)`, job.TypeSubmitted, public))
+	require.Equal(t, len(public), y.count(t, `select count(*) from events where type = $1 and data ->> 'public_id' = any($2)`,
+		job.TypeSubmitted, public))
 	require.Equal(t, 3, y.count(t, `select count(*) from outbox`), "one for each slot")
 	y.consistent(t)
 }

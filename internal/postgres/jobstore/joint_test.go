@@ -66,7 +66,8 @@ func (y *fixture) count(t *testing.T, query string, args ...any) (n int) {
 // consistent compares the account's counters with its rows, and these with the log.
 func (y *fixture) consistent(t *testing.T) {
 	t.Helper()
-	require.Zero(t, y.count(t, `select count(*) from job_lanes l where running <> (select count(*) from job_slots s where s.account = l.account)
+	require.Zero(t, y.count(t, `select count(*) from job_lanes l where running <> (select count(*) from job_slots s
+		where s.account = l.account)
 		or queued <> (select count(*) from job_queue q where q.account = l.account)`))
 	orphans, err := y.jobs.Orphans(t.Context())
 	require.NoError(t, err)
@@ -141,7 +142,8 @@ func TestSubmissionsAndEndsThatWaitAreCommittedTogether(t *testing.T) {
 		require.Equal(t, i < 2, s.got.Job.State == job.Running, "the ends made room for two")
 		if i < 2 {
 			require.Len(t, s.got.Intents, 1)
-			require.Equal(t, 1, y.count(t, `select count(*) from outbox where id = $1 and workflow_id = $2`, s.got.Intents[0].ID, s.ID.WorkflowID(1)))
+			require.Equal(t, 1, y.count(t, `select count(*) from outbox where id = $1 and workflow_id = $2`, s.got.Intents[0].ID,
+				s.ID.WorkflowID(1)))
 		}
 	}
 	waiting, err := y.jobs.Waiting(t.Context(), account.LocalID)
@@ -224,12 +226,14 @@ func TestEachCallerOfAJointTransactionHasItsOwnOutcome(t *testing.T) {
 			require.Equal(t, made[i].ID, made[i].got.Job.ID, o.what)
 		}
 	}
-	require.Equal(t, accepted+3, y.count(t, `select count(*) from events where type = $1`, job.TypeSubmitted), "those, the first, and two before")
+	require.Equal(t, accepted+3, y.count(t, `select count(*) from events where type = $1`, job.TypeSubmitted),
+		"those, the first, and two before")
 	require.Equal(t, []int{2, 1, 2, 1}, []int{
 		y.count(t, `select count(*) from idempotency_keys`), y.count(t, `select count(*) from asset_holds`),
 		y.count(t, `select count(*) from job_public_ids`), y.count(t, `select count(*) from sealed_credentials`),
 	}, "what was refused left nothing")
-	require.Equal(t, 1, y.count(t, `select count(*) from events where stream = $1 and type in ($2, $3)`, ended.ID.Stream(), job.TypeSucceeded, job.TypeFailed))
+	require.Equal(t, 1, y.count(t, `select count(*) from events where stream = $1 and type in ($2, $3)`, ended.ID.Stream(), job.TypeSucceeded,
+		job.TypeFailed))
 }
 
 func TestACallerThatLeavesDoesNotEndAJointTransaction(t *testing.T) {
@@ -272,7 +276,8 @@ func TestAJointTransactionReservesAndChargesForEachJob(t *testing.T) {
 	}
 	require.Equal(t, credit.Balance{Metered: true, Available: 1, Held: granted - 1, Granted: granted}, y.balanced(t, account.LocalID))
 	y.joined(t, nil, calls...)
-	require.Equal(t, credit.Balance{Metered: true, Available: granted - 4*aPrice.Run, Settled: 4 * aPrice.Run, Granted: granted}, y.balanced(t, account.LocalID))
+	require.Equal(t, credit.Balance{Metered: true, Available: granted - 4*aPrice.Run, Settled: 4 * aPrice.Run, Granted: granted},
+		y.balanced(t, account.LocalID))
 	require.Equal(t, 1, y.transactions(t, made[0].ID, made[1].ID, made[2].ID, made[3].ID))
 }
 

@@ -54,7 +54,8 @@ func TestEntriesOfTheNodeCacheAreTheirAccountsAndExpire(t *testing.T) {
 func aged(t *testing.T, pool *pgxpool.Pool, key byte, column string, by time.Duration) {
 	t.Helper()
 	k := nodecache.Key{key}
-	tag, err := pool.Exec(t.Context(), `update node_cache set `+column+` = now() - make_interval(secs => $1) where key = $2`, by.Seconds(), k[:])
+	tag, err := pool.Exec(t.Context(), `update node_cache set `+column+` = now() - make_interval(secs => $1) where key = $2`, by.Seconds(),
+		k[:])
 	require.NoError(t, err)
 	require.EqualValues(t, 1, tag.RowsAffected())
 }
@@ -101,7 +102,8 @@ func TestCacheEntryWithExpiringFilesIsSkipped(t *testing.T) {
 		if c.lived < 0 {
 			owner = "b"
 		}
-		_, err := pool.Exec(t.Context(), `insert into files (asset_id, account, hash, size, content_type, folder, subfolder, filename, named, rejected, created_at, expires_at)
+		_, err := pool.Exec(t.Context(), `insert into files (asset_id, account, hash, size, content_type, folder, subfolder, filename, named,
+			rejected, created_at, expires_at)
 			values ($1, $2, decode(repeat('00', 32), 'hex'), 1, 'image/png', 'output', '', $3, $4, $5, now() - make_interval(secs => $6),
 				case when $7::float8 > 0 then now() + make_interval(secs => $7::float8) end)`,
 			id, owner, name, c.named, c.rejected, c.lived.Seconds(), c.left.Seconds())

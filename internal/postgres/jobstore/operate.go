@@ -11,12 +11,11 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/audit"
 	"github.com/millrace-dev/millrace/internal/domain/gate"
 	"github.com/millrace-dev/millrace/internal/domain/job"
-	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/admission"
-	"github.com/millrace-dev/millrace/internal/postgres/outboxstore"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
 // Retries returns the retries of a job, oldest first.
@@ -39,16 +38,17 @@ func errNoSlot(id job.ID) error {
 	return fault.New(fault.NotFound, fault.CodeNotRunning, "job %s has no slot: it waits for one, or has ended", id)
 }
 
-// Requeue records that an operator restarts a job that has a slot but no workflow, and the intent to start it. A job
-// without a slot is NotFound: it waits for one, or has ended.
-func (s *Store) Requeue(ctx context.Context, id job.ID, actor, reason string) ([]outbox.Intent, error) {
-	intents, has, err := s.slots.Restart(ctx, s.pool, s.events, string(id), func(_ pgx.Tx, ref job.RunRef) (outbox.Intent, eventlog.Append, error) {
-		return intentOf(job.Start{RunRef: ref, Again: true}), requeued(ref, actor, reason), nil
+// Requeue restarts a job that has a slot but no workflow, and records it. A job without a slot is NotFound: it waits for one,
+// or has ended.
+func (s *Store) Requeue(ctx context.Context, id job.ID, actor, reason string) error {
+	has, err := s.slots.Restart(ctx, s.events, string(id), func(c *eventstore.Changes, ref job.RunRef) error {
+		c.Start(intentOf(job.Start{RunRef: ref, Again: true}))
+		return c.Append(requeued(ref, actor, reason))
 	})
 	if err == nil && !has {
-		return nil, errNoSlot(id)
+		return errNoSlot(id)
 	}
-	return intents, err
+	return err
 }
 
 func requeued(ref job.RunRef, actor, reason string) eventlog.Append {
@@ -109,34 +109,27 @@ func (s *Store) Drop(ctx context.Context, orphans Orphans, actor, reason string)
 	if len(all) == 0 {
 		return nil
 	}
-	dropped := make([]eventlog.Event, 0, len(all))
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		for _, ref := range all {
-			if _, err := lockAdmission(ctx, tx, ref.Account); err != nil {
-				return err
+	_, err := s.events.Write(ctx, eventstore.Decision{
+		What: "delete rows without a stream",
+		Decide: func(_ context.Context, _ postgres.Tx, c *eventstore.Changes) error {
+			dropped := make([]eventlog.Event, len(all))
+			for i, ref := range all {
+				c.Queue(lockAdmissionState, ref.Account, 0)
+				c.Queue(`delete from job_slots where job_id = $1`, ref.Job)
+				c.Queue(`delete from job_queue where job_id = $1`, ref.Job)
+				c.Queue(`delete from sealed_credentials where job_id = $1`, ref.Job)
+				c.Queue(`update job_lanes set running = (select count(*) from job_slots where account = $1),
+					queued = (select count(*) from job_queue where account = $1) where account = $1`, ref.Account)
+				data := audit.RowDroppedV1{Job: ref.Job, Account: ref.Account, Run: ref.Run}
+				dropped[i] = eventlog.Event{ID: uuid.New(), Type: audit.TypeRowDropped, Data: data}
 			}
-			batch := &pgx.Batch{}
-			batch.Queue(`delete from job_slots where job_id = $1`, ref.Job)
-			batch.Queue(`delete from job_queue where job_id = $1`, ref.Job)
-			batch.Queue(`delete from sealed_credentials where job_id = $1`, ref.Job)
-			batch.Queue(`update job_lanes set running = (select count(*) from job_slots where account = $1),
-				queued = (select count(*) from job_queue where account = $1) where account = $1`, ref.Account)
-			if err := run(ctx, tx, batch); err != nil {
-				return err
-			}
-			dropped = append(dropped, eventlog.Event{ID: uuid.New(), Type: audit.TypeRowDropped, Data: audit.RowDroppedV1{Job: ref.Job, Account: ref.Account, Run: ref.Run}})
-		}
-		_, err := s.events.AppendAll(ctx, tx, []eventlog.Append{{
-			Stream: audit.ReconcileStream, Account: gate.All, Expected: eventlog.AnyVersion, Events: dropped,
-			Meta: eventlog.Meta{Actor: actor, Reason: reason},
-		}})
-		return err
+			return c.Append(eventlog.Append{
+				Stream: audit.ReconcileStream, Account: gate.All, Expected: eventlog.AnyVersion, Events: dropped,
+				Meta: eventlog.Meta{Actor: actor, Reason: reason},
+			})
+		},
 	})
-	if err != nil {
-		return postgres.Classify(err, "delete rows without a stream")
-	}
-	s.events.Wake()
-	return nil
+	return err
 }
 
 // Unplaced returns up to limit jobs, from the first one after the given id, whose stream is open but that have
@@ -150,31 +143,23 @@ func (s *Store) Unplaced(ctx context.Context, after job.ID, limit int) ([]job.Ru
 		order by t.id limit $2`, afterID(after), limit)
 }
 
-// PlaceAgain gives an unplaced job a slot and the intent to start it if it was running, or a queue entry if it was
-// waiting. It records the actor and the reason.
-func (s *Store) PlaceAgain(ctx context.Context, j job.Job, actor, reason string) ([]outbox.Intent, error) {
-	var intents []outbox.Intent
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		if _, err := lockAdmission(ctx, tx, j.Account); err != nil {
-			return err
-		}
-		batch, ref := &pgx.Batch{}, job.RunRef{Job: j.ID, Account: j.Account, Run: j.Run}
-		if j.Run == 0 {
-			s.slots.Wait(batch, j.Account, admission.Placed[job.RunRef]{Unit: ref, Place: j.Number})
-		} else {
-			s.slots.Enter(batch, j.Account, ref)
-			intents = []outbox.Intent{intentOf(job.Start{RunRef: ref, Again: true})}
-			outboxstore.Queue(batch, intents)
-		}
-		if err := run(ctx, tx, batch); err != nil {
-			return err
-		}
-		_, err := s.events.AppendTx(ctx, tx, requeued(ref, actor, reason))
-		return err
+// PlaceAgain gives an unplaced job a slot and starts it if it was running, or a queue entry if it was waiting. It records the
+// actor and the reason.
+func (s *Store) PlaceAgain(ctx context.Context, j job.Job, actor, reason string) error {
+	var state admissionState
+	_, err := s.events.Write(ctx, eventstore.Decision{
+		What: "put job " + string(j.ID) + " back",
+		Read: func(q *pgx.Batch) { queueLockAdmission(q, j.Account, 0, &state) },
+		Decide: func(_ context.Context, _ postgres.Tx, c *eventstore.Changes) error {
+			ref := job.RunRef{Job: j.ID, Account: j.Account, Run: j.Run}
+			if j.Run == 0 {
+				s.slots.Wait(c, j.Account, admission.Placed[job.RunRef]{Unit: ref, Place: j.Number})
+			} else {
+				s.slots.Enter(c, j.Account, ref)
+				c.Start(intentOf(job.Start{RunRef: ref, Again: true}))
+			}
+			return c.Append(requeued(ref, actor, reason))
+		},
 	})
-	if err != nil {
-		return nil, postgres.Classify(err, "put job "+string(j.ID)+" back")
-	}
-	s.events.Wake()
-	return intents, nil
+	return err
 }

@@ -3,8 +3,6 @@ package jobstore
 import (
 	"context"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/millrace-dev/millrace/internal/domain/credit"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/eventlog"
@@ -62,7 +60,9 @@ func (s *Store) bill(ctx context.Context, db postgres.Tx, e job.Ending) (job.Bil
 }
 
 // releaseReservations releases the credit reserved for jobs that never ran.
-func (s *Store) releaseReservations(ctx context.Context, tx pgx.Tx, l admissionState, account string, waiting []job.ID) ([]eventlog.Append, error) {
+func (s *Store) releaseReservations(ctx context.Context, tx postgres.Tx, l admissionState, account string,
+	waiting []job.ID,
+) ([]eventlog.Append, error) {
 	if l.credit == nil || len(waiting) == 0 {
 		return nil, nil
 	}

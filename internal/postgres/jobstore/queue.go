@@ -6,7 +6,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
-	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
@@ -18,10 +17,10 @@ func (s *Store) Queued(ctx context.Context, after string, limit int) ([]string, 
 
 // Admit gives the free slots of an account to waiting jobs. The end of a job does that by itself; Admit is for slots
 // that became free otherwise, by a change of tier or the opening of a queue.
-func (s *Store) Admit(ctx context.Context, account string, bounds job.Bounds) ([]outbox.Intent, error) {
+func (s *Store) Admit(ctx context.Context, account string, bounds job.Bounds) error {
 	var l admissionState
-	look := func(q *pgx.Batch) { queueLockAdmission(q, account, 0, &l) }
-	return s.slots.Fill(ctx, s.pool, s.events, account, look, func() (int64, func(job.RunRef) bool) { return l.free(bounds.Slots), fits })
+	read := func(q *pgx.Batch) { queueLockAdmission(q, account, 0, &l) }
+	return s.slots.Fill(ctx, s.events, account, read, func() (int64, func(job.RunRef) bool) { return l.free(bounds.Slots), fits })
 }
 
 // positionsSQL counts the waiting jobs before the first of the jobs $2, and those between each of them and the one before it.

@@ -36,7 +36,10 @@ func newQueue(t *testing.T, n int, tracer pgx.QueryTracer) (*jobstore.Store, *pg
 	for range n {
 		number := float64(random.IntN(n / 10))
 		group.Go(func() error {
-			_, err := jobs.Submit(t.Context(), job.NewJob{ID: job.NewID(), Account: "a", Number: &number, Bounds: job.Bounds{Slots: 1, QueueDepth: n}})
+			_, err := jobs.Submit(t.Context(), job.NewJob{
+				ID: job.NewID(), Account: "a", Number: &number,
+				Bounds: job.Bounds{Slots: 1, QueueDepth: n},
+			})
 			return err
 		})
 	}
@@ -60,7 +63,8 @@ func TestQueuePositionsAreTheOrderOfAdmission(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, order, 895)
 	for name, asked := range map[string][]int{
-		"none": {}, "the next one": {0}, "the last one": {894}, "one in the middle": {447}, "near the beginning": {3, 200, 100}, "near the end": {894, 700, 701},
+		"none": {}, "the next one": {0}, "the last one": {894}, "one in the middle": {447}, "near the beginning": {3, 200, 100},
+		"near the end":          {894, 700, 701},
 		"both ends and between": {894, 0, 400, 401}, "at the bounds of counting": {255, 256, 257, 258}, "from the end": {637, 638, 639, 640},
 	} {
 		ids := append([]job.ID{job.NewID()}, running...)

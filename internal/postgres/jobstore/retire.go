@@ -33,34 +33,26 @@ func (s *Store) Overdue(ctx context.Context, states []job.State, before time.Tim
 
 // ExpireWaiting ends the jobs of an account that still wait in the queue, with job.expired, and returns their number.
 // It does not change a job that was admitted meanwhile.
-func (s *Store) ExpireWaiting(ctx context.Context, account string, ids []job.ID) (int, error) {
-	var ended int
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		l, err := lockAdmission(ctx, tx, account)
-		if err != nil {
-			return err
-		}
-		waiting, err := s.unqueue(ctx, tx, account, ids)
-		if err != nil || len(waiting) == 0 {
-			return err
-		}
-		appends := make([]eventlog.Append, len(waiting))
-		for i, id := range waiting {
-			appends[i] = expired(id, account)
-		}
-		ended = len(waiting)
-		released, err := s.releaseReservations(ctx, tx, l, account, waiting)
-		if err != nil {
-			return err
-		}
-		_, err = s.events.AppendAll(ctx, tx, append(appends, released...))
-		return err
+func (s *Store) ExpireWaiting(ctx context.Context, account string, expiring []job.ID) (int, error) {
+	var state admissionState
+	var waiting []job.RunRef
+	_, err := s.events.Write(ctx, eventstore.Decision{
+		What: "expire jobs of account " + account,
+		Read: func(q *pgx.Batch) {
+			queueLockAdmission(q, account, 0, &state)
+			s.slots.Withdraw(q, account, ids(expiring), &waiting)
+		},
+		Decide: func(ctx context.Context, tx postgres.Tx, c *eventstore.Changes) error {
+			if len(waiting) == 0 {
+				return eventstore.ErrNothing
+			}
+			return s.endWaiting(ctx, tx, c, state, account, waiting, func(id job.ID) eventlog.Append { return expired(id, account) })
+		},
 	})
 	if err != nil {
-		return 0, postgres.Classify(err, "expire jobs of account "+account)
+		return 0, err
 	}
-	s.events.Wake()
-	return ended, nil
+	return len(waiting), nil
 }
 
 func expired(id job.ID, account string) eventlog.Append {
@@ -85,40 +77,32 @@ func (s *Store) Retire(ctx context.Context, r job.Retirement) error {
 	if !r.Document.IsZero() {
 		document = r.Document[:]
 	}
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		var over bool
-		err := tx.QueryRow(ctx, `select closed and account = $2 and not exists (select from job_slots where job_id = $3)
-			and not exists (select from job_queue where job_id = $3) from streams where id = $1 for update`,
-			r.ID.Stream(), r.Account, r.ID).Scan(&over)
-		if err != nil {
-			return err
-		}
-		if !over {
-			return errNotEnded
-		}
-		q := &pgx.Batch{}
-		q.Queue(`delete from sealed_credentials where job_id = $1`, r.ID)
-		q.Queue(`delete from asset_holds where job_id = $1`, r.ID)
-		q.Queue(`delete from node_progress where job = $1`, r.ID)
-		q.Queue(`delete from job_retries where job_id = $1 or origin = $1`, r.ID)
-		q.Queue(`update files set expires_at = now() where job_id = $1 and expires_at is null`, r.ID)
-		if err := run(ctx, tx, q); err != nil {
-			return err
-		}
-		recorded, err := s.events.AppendTx(ctx, tx, retirement(r))
-		if err != nil {
-			return err
-		}
-		_, err = tx.Exec(ctx, `insert into job_archives (job_id, account, version, position, archive, document)
-			values ($1, $2, $3, $4, $5, $6) on conflict do nothing`,
-			r.ID, r.Account, recorded[0].Version, recorded[0].Position, archive, document)
-		return err
+	end := retirement(r)
+	var over bool
+	_, err := s.events.Write(ctx, eventstore.Decision{
+		What:    "retire job " + string(r.ID),
+		Repeats: true,
+		Read: func(q *pgx.Batch) {
+			q.Queue(`select closed and account = $2 and not exists (select from job_slots where job_id = $3)
+				and not exists (select from job_queue where job_id = $3) from streams where id = $1 for update`,
+				r.ID.Stream(), r.Account, r.ID).QueryRow(func(row pgx.Row) error { return row.Scan(&over) })
+		},
+		Decide: func(_ context.Context, _ postgres.Tx, c *eventstore.Changes) error {
+			if !over {
+				return errNotEnded
+			}
+			c.Queue(`delete from sealed_credentials where job_id = $1`, r.ID)
+			c.Queue(`delete from asset_holds where job_id = $1`, r.ID)
+			c.Queue(`delete from node_progress where job = $1`, r.ID)
+			c.Queue(`delete from job_retries where job_id = $1 or origin = $1`, r.ID)
+			c.Queue(`update files set expires_at = now() where job_id = $1 and expires_at is null`, r.ID)
+			c.QueueLast(`insert into job_archives (job_id, account, version, position, archive, document)
+				select $1, $2, version, position, $3, $4 from events where id = $5 on conflict do nothing`,
+				r.ID, r.Account, archive, document, end.Events[0].ID)
+			return c.Append(end)
+		},
 	})
-	if err != nil {
-		return postgres.Classify(err, "retire job "+string(r.ID))
-	}
-	s.events.Wake()
-	return nil
+	return err
 }
 
 func retirement(r job.Retirement) eventlog.Append {
@@ -146,7 +130,7 @@ func (s *Store) Prune(ctx context.Context, views []string, limit int) (int, erro
 			  and not exists (select from halted_streams h where h.stream = 'job-' || a.job_id)
 			order by a.position limit $2 for update of a skip locked
 		), gone as (
-			select d.job_id, prune_facts('job-' || d.job_id, d.version) from due d
+			select d.job_id, prune_events('job-' || d.job_id, d.version) from due d
 		)
 		update job_archives set pruned = true from gone where job_archives.job_id = gone.job_id`, views, limit)
 	return int(tag.RowsAffected()), postgres.Classify(err, "remove the events of retired jobs")

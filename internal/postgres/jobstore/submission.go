@@ -9,23 +9,22 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
-// submission is one attempt at a submission, as a part of a joint transaction.
+// submission is a job to accept.
 type submission struct {
 	job.NewJob
 	first uuid.UUID // of its events
-	out   job.Admission
 
 	repeated bool // the account has chosen its public id before
 	admitted bool
-	refused  error // it wrote nothing, and the other changes go on
-	unread   error // it is recorded, and cannot be read back
 	append   *eventstore.Prepared
+	intents  []outbox.Intent // after the commit
 }
 
 // size returns about how many bytes the submission writes.
@@ -47,7 +46,7 @@ func (n *submission) claims() bool {
 
 // queueClaims queues the statements that write what the submission claims: its files, its idempotency key and its public id.
 func (n *submission) queueClaims(q *pgx.Batch, fail func(error)) {
-	n.repeated, n.admitted, n.refused, n.unread, n.append, n.out = false, false, nil, nil, nil, job.Admission{}
+	n.repeated, n.admitted, n.append, n.intents = false, false, nil, nil
 	if n.Submitted.PublicID != "" {
 		n.queueTaken(q, fail)
 	}
@@ -97,16 +96,16 @@ const pinAssets = `insert into asset_holds (asset_id, job_id)
 
 // decide decides whether the job is accepted, and whether it runs now. counter is its number in the account. It returns what
 // is appended to the ledger of a metered account.
-func (n *submission) decide(ctx context.Context, t *joint, db postgres.Tx, counter int64) ([]eventlog.Append, error) {
+func (n *submission) decide(ctx context.Context, t *changes, tx postgres.Tx, c *change, counter int64) ([]eventlog.Append, error) {
 	if err := t.state.refusal(n.Bounds, n.Price.Hold()); err != nil {
-		return nil, n.refuse(err)
+		return nil, n.refuse(c, err)
 	}
 	if n.repeated {
 		return nil, duplicateJob(nil)
 	}
-	held, err := t.store.reserve(ctx, db, t.state, &n.NewJob)
+	reserved, err := t.store.reserve(ctx, tx, t.state, &n.NewJob)
 	if fault.Is(err, fault.Exhausted) {
-		return nil, n.refuse(err)
+		return nil, n.refuse(c, err)
 	}
 	if err != nil {
 		return nil, err
@@ -115,24 +114,16 @@ func (n *submission) decide(ctx context.Context, t *joint, db postgres.Tx, count
 	n.admitted = t.state.admits(n.Bounds.Slots)
 	t.state.enter(n.admitted, n.Price.Hold())
 	n.append, err = t.store.events.Prepare(n.begin())
-	return held, err
+	return reserved, err
 }
 
 // refuse refuses the submission alone, if it has written nothing.
-func (n *submission) refuse(err error) error {
+func (n *submission) refuse(c *change, err error) error {
 	if n.claims() {
 		return err
 	}
-	n.refused = err
+	c.Refuse(err)
 	return nil
-}
-
-// outcome returns the error of a submission whose transaction is committed.
-func (n *submission) outcome() error {
-	if n.refused != nil {
-		return n.refused
-	}
-	return n.unread
 }
 
 // numberOf picks the queue number: the client's own, else the counter, negative for front.
@@ -147,13 +138,13 @@ func numberOf(n job.NewJob, counter int64) float64 {
 	}
 }
 
-// queueRows queues the statements that write a job's rows beside its slot: its credential, and what it is a retry of.
-func (n *submission) queueRows(q *pgx.Batch) {
+// queueRows adds a job's rows beside its slot: its credential, and what it is a retry of.
+func (n *submission) queueRows(c *eventstore.Changes) {
 	if n.Sealed != nil {
-		q.Queue(`insert into sealed_credentials (job_id, sealed) values ($1, $2)`, n.ID, n.Sealed)
+		c.Queue(`insert into sealed_credentials (job_id, sealed) values ($1, $2)`, n.ID, n.Sealed)
 	}
 	if o := n.Submitted.Origin; o != nil {
-		q.Queue(`insert into job_retries (job_id, origin) values ($1, $2)`, n.ID, o.Job)
+		c.Queue(`insert into job_retries (job_id, origin) values ($1, $2)`, n.ID, o.Job)
 	}
 }
 

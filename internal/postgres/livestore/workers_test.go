@@ -49,12 +49,14 @@ func TestAdmittedJobsWaitForAWorkerUntilOneBegins(t *testing.T) {
 	list := livestore.NewWorkers(pool)
 	id := uuid.New()
 	record := func(version int, event string) {
-		_, err := pool.Exec(t.Context(), `insert into events (stream, version, id, type, account, data, meta, recorded_at) values ('job-' || $1::uuid, $2, $3, $4, 'a', '{}', '{}', now())`, id, version, uuid.New(), event)
+		_, err := pool.Exec(t.Context(), `insert into events (stream, version, id, type, account, data, meta, recorded_at)
+			values ('job-' || $1::uuid, $2, $3, $4, 'a', '{}', '{}', now())`, id, version, uuid.New(), event)
 		require.NoError(t, err)
 	}
 	record(1, "job.submitted.v1")
 	record(2, "job.admitted.v1")
-	_, err := pool.Exec(t.Context(), `insert into job_slots (job_id, account, run, admitted_at) values ($1, 'a', 1, now() - interval '20 seconds')`, id)
+	_, err := pool.Exec(t.Context(), `insert into job_slots (job_id, account, run, admitted_at) values ($1, 'a', 1,
+		now() - interval '20 seconds')`, id)
 	require.NoError(t, err)
 	f, err := list.Workforce(t.Context())
 	require.NoError(t, err)

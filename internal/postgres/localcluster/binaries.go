@@ -57,9 +57,11 @@ func choose(found []binaries, wanted int, data string) (binaries, error) {
 	case i >= 0:
 		return found[i], nil
 	case wanted == 0:
-		return binaries{}, fmt.Errorf("PostgreSQL %d in %s is too old: install version %d or later (%s)", found[0].major, found[0].dir, oldest, install(""))
+		return binaries{}, fmt.Errorf("PostgreSQL %d in %s is too old: install version %d or later (%s)", found[0].major, found[0].dir, oldest,
+			install(""))
 	default:
-		return binaries{}, fmt.Errorf("the data in %s is of PostgreSQL %d, but this machine has %d in %s: install version %d (%s) or upgrade the data with pg_upgrade",
+		return binaries{}, fmt.Errorf("the data in %s is of PostgreSQL %d, but this machine has %d in %s: install version %d (%s) or upgrade "+
+			"the data with pg_upgrade",
 			data, wanted, found[0].major, found[0].dir, wanted, install(strconv.Itoa(wanted)))
 	}
 }
@@ -126,7 +128,8 @@ func probe(ctx context.Context, dir string) (binaries, bool) {
 	if _, err := os.Stat(filepath.Join(dir, "initdb")); err != nil {
 		return binaries{}, false
 	}
-	out, err := exec.CommandContext(ctx, filepath.Join(dir, "postgres"), "--version").Output() //nolint:gosec // the program and its arguments are chosen by this process
+	server := filepath.Join(dir, "postgres")
+	out, err := exec.CommandContext(ctx, server, "--version").Output() //nolint:gosec // the program is chosen by this process
 	if err != nil {
 		return binaries{}, false
 	}

@@ -150,7 +150,8 @@ func TestKilledServerWithARunningStatementStartsAgain(t *testing.T) {
 		ended <- err
 	}()
 	await(t, "the statement runs", func() bool {
-		return query[int64](t, c.URL("postgres"), "select count(*) from pg_stat_activity where query like '%1e12%' and pid <> pg_backend_pid()") == 1
+		return query[int64](t, c.URL("postgres"), "select count(*) from pg_stat_activity where query like '%1e12%' and pid <> "+
+			"pg_backend_pid()") == 1
 	})
 	require.NoError(t, syscall.Kill(c.PID(), syscall.SIGKILL))
 	<-c.Done()

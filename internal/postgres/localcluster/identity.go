@@ -36,7 +36,8 @@ func serverUser() (*child.User, error) {
 		}
 		return &child.User{UID: uint32(uid), GID: uint32(gid)}, nil
 	}
-	return nil, errors.New("PostgreSQL does not run as root, and there is no user postgres or nobody to run it as: add one, or run as another user")
+	return nil, errors.New("PostgreSQL does not run as root, and there is no user postgres or nobody to run it as: add one, or run as " +
+		"another user")
 }
 
 // traversable checks that the server's user can reach dir, which the user owns.
@@ -51,7 +52,8 @@ func traversable(dir string, u child.User) error {
 			return fmt.Errorf("PostgreSQL data: %w", err)
 		}
 		if !maySearch(info, u) {
-			return fmt.Errorf("running as root, PostgreSQL gets uid %d, which cannot enter %s: choose a data directory elsewhere (for example /var/lib/millrace), or chmod o+x %s",
+			return fmt.Errorf("running as root, PostgreSQL gets uid %d, which cannot enter %s: choose a data directory elsewhere (for example "+
+				"/var/lib/millrace), or chmod o+x %s",
 				u.UID, parent, parent)
 		}
 		if parent == filepath.Dir(parent) {
@@ -100,7 +102,8 @@ func (c *Cluster) makeSocketDir() error {
 // clients do not decode escaped characters in a connection string.
 func (c *Cluster) checkSocket() error {
 	if n := len(c.socketFile()); n > maxSocketPath {
-		return fmt.Errorf("the path of the PostgreSQL socket is too long (%d bytes, %d are allowed): choose a shorter data directory or TMPDIR", n, maxSocketPath)
+		return fmt.Errorf("the path of the PostgreSQL socket is too long (%d bytes, %d are allowed): choose a shorter data directory or TMPDIR",
+			n, maxSocketPath)
 	}
 	if c.socket != (&url.URL{Path: c.socket}).EscapedPath() || strings.ContainsAny(c.socket, "+,&;=:@") {
 		return fmt.Errorf("the path of the PostgreSQL socket, %s, has spaces or signs in it: choose another data directory or TMPDIR", c.socket)

@@ -64,7 +64,8 @@ func (c *Cluster) initdb(ctx context.Context, dir string) error {
 		return nil
 	}
 	if bytes.Contains(out, []byte("could not look up effective user ID")) {
-		return fmt.Errorf("PostgreSQL needs a user with a name: uid %d has no entry in /etc/passwd (give the container a real user, or set DATABASE_URL)", os.Geteuid())
+		return fmt.Errorf("PostgreSQL needs a user with a name: uid %d has no entry in /etc/passwd (give the container a real user, or set "+
+			"DATABASE_URL)", os.Geteuid())
 	}
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)

@@ -79,6 +79,7 @@ func serves(ctx context.Context, pid int, data string) bool {
 		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 		return err == nil && strings.Contains(string(b), data)
 	}
-	out, err := exec.CommandContext(ctx, "ps", "-o", "command=", "-p", strconv.Itoa(pid)).Output() //nolint:gosec // the program and its arguments are chosen by this process
+	args := []string{"-o", "command=", "-p", strconv.Itoa(pid)}
+	out, err := exec.CommandContext(ctx, "ps", args...).Output() //nolint:gosec // the program is chosen by this process
 	return err == nil && strings.Contains(string(out), data)
 }

@@ -2,10 +2,8 @@ package operatestore
 
 import (
 	"context"
-	"errors"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/postgres"
@@ -18,26 +16,14 @@ var chosenSQL = map[string]string{
 }
 
 // Chosen returns the ids of the first two jobs or assets, of any account, whose clients chose a public id between
-// from and to, both inclusive. A database that is not migrated yet has none.
+// from and to, both inclusive.
 func (s *Store) Chosen(ctx context.Context, noun, from, to string) ([]string, error) {
 	sql, ok := chosenSQL[noun]
 	if !ok {
 		return nil, nil
 	}
-	rows, err := s.pool.Query(ctx, sql, from, to)
-	var ids []string
-	if err == nil {
-		ids, err = pgx.CollectRows(rows, pgx.RowTo[string])
-	}
-	var pg *pgconn.PgError
-	if errors.As(err, &pg) && pg.Code == undefinedTable {
-		return nil, nil
-	}
-	return ids, postgres.Classify(err, "look for a public id")
+	return postgres.Collect(ctx, s.pool, "look for a public id", pgx.RowTo[string], sql, from, to)
 }
-
-// undefinedTable is the code of PostgreSQL's error for a table that does not exist.
-const undefinedTable = "42P01"
 
 // PublicIDs returns the public ids of the jobs whose clients chose one.
 func (s *Store) PublicIDs(ctx context.Context, ids []job.ID) (map[job.ID]job.PublicID, error) {

@@ -35,6 +35,7 @@ func TestDatabaseWorkIsCounted(t *testing.T) {
 	require.Equal(t, int64(2*writes), statements.Load()-sent)
 	require.Eventually(t, func() bool {
 		after, err := store.Work(t.Context())
-		return err == nil && after.Transactions-before.Transactions >= 2*writes && after.LogBytes > before.LogBytes && after.LogSyncs >= before.LogSyncs
+		return err == nil && after.Transactions-before.Transactions >= 2*writes && after.LogBytes > before.LogBytes &&
+			after.LogSyncs >= before.LogSyncs
 	}, time.Minute, 200*time.Millisecond)
 }

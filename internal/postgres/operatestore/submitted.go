@@ -25,11 +25,12 @@ type Submission struct {
 	Position int64
 }
 
-// submittedSQL reads the log backwards by its primary key. It uses only columns and tables of the first schema.
+// submittedSQL reads the log backwards by its primary key. It uses only columns and tables of the base schema.
 const submittedSQL = `select stream, position from events s
 	where version = 1 and type like 'job.submitted.%' and position >= $1 and recorded_at >= $2
 		and ($3 = '' or account = $3) and ($4 = 0 or position < $4)
-		and ($5 = '' or exists (select from events e where e.stream = s.stream and (e.data ->> 'class' = $5 or e.data -> 'failure' ->> 'class' = $5)))
+		and ($5 = '' or exists (select from events e where e.stream = s.stream and (e.data ->> 'class' = $5
+			or e.data -> 'failure' ->> 'class' = $5)))
 	order by position desc limit $6`
 
 // Submitted returns submissions of jobs, the newest first. It reads the log alone: neither a view nor a table that a

@@ -23,7 +23,8 @@ func (s *Store) Totals(ctx context.Context) (Totals, error) {
 	var t Totals
 	err := s.pool.QueryRow(ctx, `select (select coalesce(max(position), 0) from events), (select count(*) from outbox),
 		(select coalesce(sum(size), 0)::bigint from files),
-		(select coalesce(sum(size), 0)::bigint from (select max(size) as size from files group by hash) b)`).Scan(&t.Head, &t.Intents, &t.Bytes, &t.Blobs)
+		(select coalesce(sum(size), 0)::bigint from (select max(size) as size from files group by hash) b)`).Scan(&t.Head, &t.Intents, &t.Bytes,
+		&t.Blobs)
 	return t, postgres.Classify(err, "read totals")
 }
 

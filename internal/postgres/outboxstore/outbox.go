@@ -34,15 +34,8 @@ const insertIntents = `insert into outbox (workflow_id, kind, payload, due_at)
 	select i.workflow, i.kind, i.payload::jsonb, now() + $4::interval
 	from unnest($1::text[], $2::text[], $3::text[]) with ordinality as i (workflow, kind, payload, n) order by i.n returning id`
 
-// Insert records intents in tx and returns them with their ids.
-func Insert(ctx context.Context, tx pgx.Tx, intents []outbox.Intent) ([]outbox.Intent, error) {
-	q := &pgx.Batch{}
-	Queue(q, intents)
-	if err := tx.SendBatch(ctx, q).Close(); err != nil {
-		return nil, fmt.Errorf("record intents: %w", err)
-	}
-	return intents, nil
-}
+// insertIntent inserts one intent. It is planned once in a session, and the statement of several each time.
+const insertIntent = `insert into outbox (workflow_id, kind, payload, due_at) values ($1, $2, $3::jsonb, now() + $4::interval) returning id`
 
 // Claim implements outbox.Store: it leases the oldest intent of each workflow, if that is due.
 func (o *Store) Claim(ctx context.Context, limit int, lease time.Duration) ([]outbox.Intent, error) {
@@ -90,7 +83,11 @@ func Queue(batch *pgx.Batch, intents []outbox.Intent) {
 		}
 		workflows[i], kinds[i], payloads[i] = in.WorkflowID, string(in.Kind), string(in.Payload)
 	}
-	batch.Queue(insertIntents, workflows, kinds, payloads, grace).Query(func(rows pgx.Rows) error {
+	record := func() *pgx.QueuedQuery { return batch.Queue(insertIntents, workflows, kinds, payloads, grace) }
+	if len(intents) == 1 {
+		record = func() *pgx.QueuedQuery { return batch.Queue(insertIntent, workflows[0], kinds[0], payloads[0], grace) }
+	}
+	record().Query(func(rows pgx.Rows) error {
 		ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
 		for i, id := range ids {
 			intents[i].ID = id

@@ -16,7 +16,8 @@ func TestIntentsAreDeliveredAfterTheClockWasSetBack(t *testing.T) {
 	pool := storetest.OpenPool(t, storetest.NewDatabase(t))
 	box := outboxstore.New(pool)
 	for workflow, due := range map[string]string{"leased": "15 seconds", "leased before": "1 hour", "due": "-1 second"} {
-		_, err := pool.Exec(t.Context(), `insert into outbox (workflow_id, kind, payload, due_at) values ($1, 'cancel', 'null', now() + $2::interval)`, workflow, due)
+		_, err := pool.Exec(t.Context(), `insert into outbox (workflow_id, kind, payload, due_at) values ($1, 'cancel', 'null',
+			now() + $2::interval)`, workflow, due)
 		require.NoError(t, err)
 	}
 	claimed, err := box.Claim(t.Context(), 10, 15*time.Second)

@@ -31,6 +31,7 @@ type Proxy struct {
 
 	mu    sync.Mutex // guards all below
 	links map[*link]bool
+	held  map[string]chan struct{} // by application name; closed by release
 	lostMessage
 }
 
@@ -113,6 +114,25 @@ func (p *Proxy) LoseAnswer(tag string) <-chan struct{} { return p.lose(lostMessa
 // receives it. The server receives all earlier messages.
 func (p *Proxy) LoseStatement(sql string) <-chan struct{} { return p.lose(lostMessage{statement: sql}) }
 
+// Hold holds back every statement of the sessions with an application name until release is called, which the test must do.
+func (p *Proxy) Hold(application string) (release func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	held := make(chan struct{})
+	p.held = map[string]chan struct{}{application: held}
+	return sync.OnceFunc(func() { close(held) })
+}
+
+// awaitRelease waits while the statements of an application are held back.
+func (p *Proxy) awaitRelease(application string) {
+	p.mu.Lock()
+	held := p.held[application]
+	p.mu.Unlock()
+	if held != nil {
+		<-held
+	}
+}
+
 func (p *Proxy) lose(what lostMessage) <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -193,12 +213,19 @@ func (l *link) up() {
 	defer l.over()
 	from, to := bufio.NewReader(l.client), bufio.NewWriter(writerTo{l, l.server})
 	names := map[string]string{} // prepared statements
+	var application string
 	for typed := false; ; typed = true {
 		head, body, err := message(from, typed)
 		if err != nil {
 			return
 		}
+		if _, after, ok := strings.Cut(string(body), "application_name\x00"); ok && !typed {
+			application, _, _ = strings.Cut(after, "\x00")
+		}
 		if typed {
+			if head[0] == 'Q' || head[0] == 'P' { // a query, or a statement to prepare
+				l.proxy.awaitRelease(application)
+			}
 			if head[0] == 'Q' || head[0] == 'E' { // a query, or the execution of a prepared statement
 				l.proxy.executed.Add(1)
 			}

@@ -53,7 +53,8 @@ func NewSecured(t testing.TB, host string, cert, key []byte) *Secured {
 	})
 	require.NoError(t, s.cluster.CreateDatabase(t.Context(), securedName))
 	require.NoError(t, execute(t.Context(), s.cluster.URL(securedName), fmt.Sprintf(
-		`create role %[1]s login password '%[2]s'; alter database %[1]s owner to %[1]s; alter schema public owner to %[1]s`, securedName, securedPassword)))
+		`create role %[1]s login password '%[2]s'; alter database %[1]s owner to %[1]s; alter schema public owner to %[1]s`, securedName,
+		securedPassword)))
 	return s
 }
 
@@ -78,7 +79,10 @@ func (s *Secured) start(ctx context.Context) {
 
 // URL is the connection string of the database with further parameters, such as sslmode and sslrootcert.
 func (s *Secured) URL(params url.Values) string {
-	return (&url.URL{Scheme: "postgres", User: url.UserPassword(securedName, securedPassword), Host: s.host, Path: "/" + securedName, RawQuery: params.Encode()}).String()
+	return (&url.URL{
+		Scheme: "postgres", User: url.UserPassword(securedName, securedPassword), Host: s.host, Path: "/" + securedName,
+		RawQuery: params.Encode(),
+	}).String()
 }
 
 // Kill kills the server and starts it again.

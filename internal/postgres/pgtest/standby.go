@@ -62,8 +62,11 @@ func (p *Pair) copyTo(dir string) {
 	from := socketOf(p.primary)
 	require.NoError(p.t, os.MkdirAll(dir, 0o711)) // the server's user enters it
 	data := filepath.Join(dir, "data")
-	cmd := exec.CommandContext(p.t.Context(), backupBinary(p.t), "-D", data, "-R", "-X", "stream", "-c", "fast", //nolint:gosec // a test's own command
-		"-h", from, "-p", strconv.Itoa(portOf(p.primary)), "-U", userOf(p.primary))
+	args := []string{
+		"-D", data, "-R", "-X", "stream", "-c", "fast",
+		"-h", from, "-p", strconv.Itoa(portOf(p.primary)), "-U", userOf(p.primary),
+	}
+	cmd := exec.CommandContext(p.t.Context(), backupBinary(p.t), args...) //nolint:gosec // a test's own command
 	out, err := cmd.CombinedOutput()
 	require.NoError(p.t, err, string(out))
 	p.chown(dir)

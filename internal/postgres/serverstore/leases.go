@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
@@ -13,6 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
 const (
@@ -34,7 +36,8 @@ func (st *Store) KeepWaiting(ctx context.Context, keys []server.Key) error {
 // WhyWaiting returns the reason why a segment waits, and the number of segments before it. The reason is empty if it
 // does not wait.
 func (st *Store) WhyWaiting(ctx context.Context, k server.Key) (reason string, ahead int, err error) {
-	err = st.pool.QueryRow(ctx, `select reason, ahead from comfyui_waits where job = $1 and run = $2 and unit = $3`, string(k.Job), k.Run, k.Unit).Scan(&reason, &ahead)
+	err = st.pool.QueryRow(ctx, `select reason, ahead from comfyui_waits where job = $1 and run = $2 and unit = $3`, string(k.Job), k.Run,
+		k.Unit).Scan(&reason, &ahead)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return "", 0, nil
 	}
@@ -89,7 +92,8 @@ func scanWait(row pgx.CollectableRow) (w server.Waiting, err error) {
 // Retake takes over the lease of a segment from any holder, under a higher fence. NotFound means that the segment was
 // not placed yet, or that its server was removed. Time without a holder does not count as the lease's time.
 func (st *Store) Retake(ctx context.Context, k server.Key, holder string) (server.Lease, error) {
-	rows, err := st.pool.Query(ctx, `update comfyui_leases set fence = nextval('comfyui_fences'), holder = $4, until = now() + $5, copying = false,
+	rows, err := st.pool.Query(ctx, `update comfyui_leases set fence = nextval('comfyui_fences'), holder = $4, until = now() + $5,
+		copying = false,
 			since = since + greatest(now() - until, interval '0')
 		where job = $1 and run = $2 and unit = $3 returning `+leaseColumns, string(k.Job), k.Run, k.Unit, holder, LeaseFor)
 	if err != nil {
@@ -115,34 +119,32 @@ func (st *Store) Renew(ctx context.Context, l server.Lease) (bool, error) {
 // and records nothing. Without events, it records only the result. If some events were recorded before, Record with a
 // result fails with ErrDuplicate.
 func (st *Store) Record(ctx context.Context, l server.Lease, events eventlog.Append, result json.RawMessage) ([]eventlog.Recorded, error) {
-	recorded, err := st.recordOnce(ctx, l, events, result)
-	if errors.Is(err, eventlog.ErrDuplicate) { // recorded between the read and the insert: now it can be read
-		recorded, err = st.recordOnce(ctx, l, events, result)
+	mine, known := false, 0
+	ids := make([]uuid.UUID, len(events.Events))
+	for i, e := range events.Events {
+		ids[i] = e.ID
 	}
-	if err != nil {
-		return nil, postgres.Classify(err, "record a segment")
-	}
-	st.log.Wake()
-	return recorded, nil
-}
-
-func (st *Store) recordOnce(ctx context.Context, l server.Lease, events eventlog.Append, result json.RawMessage) (recorded []eventlog.Recorded, err error) {
-	mine := false
-	err = postgres.Pipelined(ctx, st.pool, func(q *pgx.Batch) { queueFence(q, l, result, &mine) }, func(tx postgres.Tx, _ *pgx.Batch) error {
-		if !mine {
-			return ErrLeaseLost
-		}
-		if len(events.Events) == 0 {
-			return nil
-		}
-		var err error
-		recorded, err = st.log.AppendAll(ctx, tx, []eventlog.Append{events})
-		if err == nil && result != nil && len(recorded) < len(events.Events) { // no driver would record the rest after the result
-			err = eventlog.ErrDuplicate
-		}
-		return err
+	written, err := st.events.Write(ctx, eventstore.Decision{
+		What: "record a segment", Repeats: true,
+		Read: func(q *pgx.Batch) {
+			queueFence(q, l, result, &mine)
+			if result != nil {
+				q.Queue(`select count(*) from events where id = any($1)`, ids).QueryRow(func(row pgx.Row) error { return row.Scan(&known) })
+			}
+		},
+		Decide: func(_ context.Context, _ postgres.Tx, c *eventstore.Changes) error {
+			switch {
+			case !mine:
+				return ErrLeaseLost
+			case known > 0 && known < len(ids): // no driver would record the rest after the result
+				return eventlog.Refuse(eventlog.ErrDuplicate, events, 0)
+			case len(ids) == 0:
+				return nil
+			}
+			return c.Append(events)
+		},
 	})
-	return recorded, err
+	return written.Events, err
 }
 
 // ErrLeaseLost refuses changes under a lease that another driver has taken over, or whose server was removed.
@@ -164,17 +166,21 @@ func queueFence(q *pgx.Batch, l server.Lease, result json.RawMessage, mine *bool
 		return rows.Err()
 	}
 	if result == nil {
-		q.Queue(`select from comfyui_leases where job = $1 and run = $2 and unit = $3 and fence = $4 for share`, string(l.Job), l.Run, l.Unit, l.Fence).Query(found)
+		q.Queue(`select from comfyui_leases where job = $1 and run = $2 and unit = $3 and fence = $4 for share`, string(l.Job), l.Run, l.Unit,
+			l.Fence).Query(found)
 		return
 	}
-	q.Queue(`with ended as (update comfyui_leases set result = $5, until = now() where job = $1 and run = $2 and unit = $3 and fence = $4 returning server, models),
+	q.Queue(`with ended as (update comfyui_leases set result = $5, until = now() where job = $1 and run = $2 and unit = $3 and fence = $4
+		returning server, models),
 		loaded as (update comfyui_servers s set models = e.models from ended e where s.id = e.server and e.models <> '{}')
 		select from ended`, string(l.Job), l.Run, l.Unit, l.Fence, result).Query(found)
 }
 
+const dropLease = `delete from comfyui_leases where job = $1 and run = $2 and unit = $3 and fence = $4`
+
 // Drop ends a lease whose prompt has ended without a result.
 func (st *Store) Drop(ctx context.Context, l server.Lease) error {
-	err := pgx.BeginFunc(ctx, st.pool, func(tx pgx.Tx) error { return end(ctx, tx, l) })
+	_, err := st.pool.Exec(ctx, dropLease, string(l.Job), l.Run, l.Unit, l.Fence)
 	return postgres.Classify(err, "drop a lease")
 }
 
@@ -187,22 +193,25 @@ func (st *Store) OfSegments(ctx context.Context, keys []server.Key) ([]server.Le
 
 // Sweep deletes expired leases and waits.
 func (st *Store) Sweep(ctx context.Context, age time.Duration) error {
-	_, err := st.pool.Exec(ctx, `with a as (delete from comfyui_leases where until < now() - $1::interval), b as (delete from comfyui_orphans where made_at < now() - $1::interval)
+	_, err := st.pool.Exec(ctx, `with a as (delete from comfyui_leases where until < now() - $1::interval), b as (delete from comfyui_orphans
+		where made_at < now() - $1::interval)
 		delete from comfyui_waits where seen_at < now() - $1::interval`, age)
 	return postgres.Classify(err, "sweep leases")
 }
 
 // GiveUp ends a lease whose prompt may still run. The prompt is cancelled when the server returns.
 func (st *Store) GiveUp(ctx context.Context, l server.Lease) error {
-	err := pgx.BeginFunc(ctx, st.pool, func(tx pgx.Tx) error {
-		if err := end(ctx, tx, l); err != nil {
-			return err
-		}
-		_, err := tx.Exec(ctx, `insert into comfyui_orphans (server, prompt, made_at) select id, $2, now() from comfyui_servers where id = $1 on conflict do nothing`,
-			string(l.Server), l.Prompt(l.Attempt).String())
-		return err
+	_, err := st.events.Write(ctx, eventstore.Decision{
+		What: "give a lease up",
+		Decide: func(_ context.Context, _ postgres.Tx, c *eventstore.Changes) error {
+			c.Queue(dropLease, string(l.Job), l.Run, l.Unit, l.Fence)
+			c.Queue(`insert into comfyui_orphans (server, prompt, made_at)
+				select id, $2, now() from comfyui_servers where id = $1 on conflict do nothing`,
+				string(l.Server), l.Prompt(l.Attempt).String())
+			return nil
+		},
 	})
-	return postgres.Classify(err, "give a lease up")
+	return err
 }
 
 // GiveUpRun gives up the leases without a result of an ended run, and returns their servers.
@@ -219,11 +228,6 @@ func (st *Store) GiveUpRun(ctx context.Context, ref job.RunRef) ([]server.ID, er
 		servers = append(servers, l.Server)
 	}
 	return servers, nil
-}
-
-func end(ctx context.Context, tx pgx.Tx, l server.Lease) error {
-	_, err := tx.Exec(ctx, `delete from comfyui_leases where job = $1 and run = $2 and unit = $3 and fence = $4`, string(l.Job), l.Run, l.Unit, l.Fence)
-	return err
 }
 
 // Orphans returns the prompts that must be cancelled on a server.
@@ -246,7 +250,8 @@ func (st *Store) ForgetOrphan(ctx context.Context, id server.ID, prompt string) 
 func (st *Store) Loaded(ctx context.Context, id server.ID, models []string, took time.Duration) error {
 	_, err := st.pool.Exec(ctx, `insert into comfyui_loads (server, model, millis, measured)
 		select s.id, m, $3, now() from comfyui_servers s, unnest($2::text[]) m where s.id = $1
-		on conflict (server, model) do update set millis = excluded.millis, measured = excluded.measured`, string(id), models, took.Milliseconds())
+		on conflict (server, model) do update set millis = excluded.millis, measured = excluded.measured`, string(id), models,
+		took.Milliseconds())
 	return postgres.Classify(err, "record how long loading took")
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
 // roundLock lets one process at a time place segments.
@@ -17,7 +18,8 @@ const roundLock = `select pg_try_advisory_xact_lock(hashtextextended(current_sch
 // replaced, and its attempt never decreases. The last process that added the wait gets the server.
 const addWait = `insert into comfyui_waits as w (job, run, unit, account, body, since, seen_at) values ($1, $2, $3, $4, $5, $6, now())
 	on conflict (job, run, unit) do update set seen_at = now(),
-		body = case when (w.body ->> 'attempt')::int > (excluded.body ->> 'attempt')::int then w.body || jsonb_build_object('holder', excluded.body -> 'holder')
+		body = case when (w.body ->> 'attempt')::int > (excluded.body ->> 'attempt')::int then w.body || jsonb_build_object('holder',
+			excluded.body -> 'holder')
 			else excluded.body || jsonb_build_object('since', w.body -> 'since') end`
 
 // freeSlot frees the slot of a lease whose prompt has ended. Its server has loaded the models that the prompt named.
@@ -30,33 +32,37 @@ const freeSlot = `with vacated as (update comfyui_leases set copying = true
 // no leases, but records the round's waits.
 func (st *Store) Place(ctx context.Context, r server.Round, decide server.Decide) (made []server.Lease, mine bool, err error) {
 	var seen picture
-	err = postgres.Pipelined(ctx, st.pool, func(q *pgx.Batch) {
-		queueRound(q, r)
-		seen.queue(q)
-	}, func(tx postgres.Tx, q *pgx.Batch) error {
-		if !seen.locked || len(seen.waiting) == 0 {
-			return nil
-		}
-		used, err := served(ctx, tx, seen.waiting)
-		if err != nil {
-			return err
-		}
-		list := make([]*server.Wait, len(seen.waiting))
-		for i := range seen.waiting {
-			list[i] = &seen.waiting[i].Wait
-		}
-		placed, held := decide(withLeases(seen.servers, seen.leases), list, used)
-		for _, p := range placed {
-			queueLease(q, p, &made)
-			if p.Wait.Holder != r.Holder {
-				q.Queue(notifyHolder, p.Wait.Holder)
+	_, err = st.events.Write(ctx, eventstore.Decision{
+		What: "place segments",
+		Read: func(q *pgx.Batch) {
+			queueRound(q, r)
+			seen.queue(q)
+		},
+		Decide: func(ctx context.Context, tx postgres.Tx, c *eventstore.Changes) error {
+			if !seen.locked || len(seen.waiting) == 0 {
+				return nil
 			}
-		}
-		queueReasons(q, held)
-		return nil
+			used, err := served(ctx, tx, seen.waiting)
+			if err != nil {
+				return err
+			}
+			list := make([]*server.Wait, len(seen.waiting))
+			for i := range seen.waiting {
+				list[i] = &seen.waiting[i].Wait
+			}
+			placed, held := decide(withLeases(seen.servers, seen.leases), list, used)
+			for _, p := range placed {
+				queueLease(c, p, &made)
+				if p.Wait.Holder != r.Holder {
+					c.Queue(notifyHolder, p.Wait.Holder)
+				}
+			}
+			queueReasons(c, held)
+			return nil
+		},
 	})
 	if err != nil {
-		return nil, false, postgres.Classify(err, "place segments")
+		return nil, false, err
 	}
 	return made, seen.locked, nil
 }
@@ -98,12 +104,13 @@ func (p *picture) queue(q *pgx.Batch) {
 }
 
 // queueLease queues the statement that turns a wait into a lease.
-func queueLease(q *pgx.Batch, p server.Placement, made *[]server.Lease) {
+func queueLease(c *eventstore.Changes, p server.Placement, made *[]server.Lease) {
 	w := p.Wait
-	q.Queue(`with gone as (delete from comfyui_waits where job = $1 and run = $2 and unit = $3)
+	c.Queue(`with gone as (delete from comfyui_waits where job = $1 and run = $2 and unit = $3)
 		insert into comfyui_leases as l (job, run, unit, account, server, attempt, fence, holder, until, since, reason, models)
 		values ($1, $2, $3, $4, $5, $6, nextval('comfyui_fences'), $7, now() + $8, now(), $9, $10)
-		on conflict (job, run, unit) do update set server = excluded.server, attempt = excluded.attempt, fence = excluded.fence, holder = excluded.holder,
+		on conflict (job, run, unit) do update set server = excluded.server, attempt = excluded.attempt, fence = excluded.fence,
+			holder = excluded.holder,
 			until = excluded.until, since = excluded.since, reason = excluded.reason, models = excluded.models, result = null, copying = false
 		returning `+leaseColumns,
 		string(w.Job), w.Run, w.Unit, w.Account, string(p.Server.ID), w.Attempt, w.Holder, LeaseFor, p.Reason, orEmpty(w.Models)).
@@ -122,7 +129,7 @@ func orEmpty(list []string) []string {
 }
 
 // queueReasons queues the statement that records why segments keep waiting.
-func queueReasons(q *pgx.Batch, held []server.Unplaced) {
+func queueReasons(c *eventstore.Changes, held []server.Unplaced) {
 	if len(held) == 0 {
 		return
 	}
@@ -133,8 +140,10 @@ func queueReasons(q *pgx.Batch, held []server.Unplaced) {
 		keys, reasons, ahead = append(keys, h.Wait.Key), append(reasons, h.Reason), append(ahead, h.Ahead)
 	}
 	jobs, runs, units := columnsOf(keys)
-	q.Queue(`update comfyui_waits w set reason = k.reason, ahead = k.ahead from unnest($1::text[], $2::int[], $3::int[], $4::text[], $5::int[]) k(job, run, unit, reason, ahead)
-		where w.job = k.job and w.run = k.run and w.unit = k.unit and (w.reason, w.ahead) is distinct from (k.reason, k.ahead)`, jobs, runs, units, reasons, ahead)
+	c.Queue(`update comfyui_waits w set reason = k.reason, ahead = k.ahead
+		from unnest($1::text[], $2::int[], $3::int[], $4::text[], $5::int[]) k(job, run, unit, reason, ahead)
+		where w.job = k.job and w.run = k.run and w.unit = k.unit and (w.reason, w.ahead) is distinct from (k.reason, k.ahead)`,
+		jobs, runs, units, reasons, ahead)
 }
 
 // servedFor bounds the period over which the accounts' time on servers is added up.

@@ -20,25 +20,22 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
-
-// Log appends the events of servers.
-type Log interface {
-	AppendTx(ctx context.Context, tx pgx.Tx, a eventlog.Append) ([]eventlog.Recorded, error)
-	AppendAll(ctx context.Context, db postgres.Queryer, appends []eventlog.Append) ([]eventlog.Recorded, error)
-	Wake()
-}
 
 // Store keeps servers, waits and leases.
 type Store struct {
-	pool *pgxpool.Pool
-	log  Log
+	pool   *pgxpool.Pool
+	events *eventstore.Store
 }
 
-// New returns the store in pool's database whose events go to log.
-func New(pool *pgxpool.Pool, log Log) *Store { return &Store{pool: pool, log: log} }
+// New returns the store in pool's database that is changed through events.
+func New(pool *pgxpool.Pool, events *eventstore.Store) *Store {
+	return &Store{pool: pool, events: events}
+}
 
-const columns = `id::text, url, labels, slots, fixed, drained, expires_at, registered_at, sealed, health, problem, version, system, running, pending, others, digest, models, seen_at, looked_at, coalesce(token::text, ''), price`
+const columns = `id::text, url, labels, slots, fixed, drained, expires_at, registered_at, sealed, health, problem, version, system,
+	running, pending, others, digest, models, seen_at, looked_at, coalesce(token::text, ''), price`
 
 // system is the part of a probe's result that describes a server's machine.
 type system struct {
@@ -50,7 +47,8 @@ type system struct {
 
 func scan(row pgx.CollectableRow) (*server.Server, error) {
 	s, sys := &server.Server{}, system{}
-	err := row.Scan(&s.ID, &s.URL, &s.Labels, &s.Slots, &s.Fixed, &s.Drained, &s.ExpiresAt, &s.RegisteredAt, &s.Sealed, &s.Health, &s.Problem, &s.Version,
+	err := row.Scan(&s.ID, &s.URL, &s.Labels, &s.Slots, &s.Fixed, &s.Drained, &s.ExpiresAt, &s.RegisteredAt, &s.Sealed, &s.Health, &s.Problem,
+		&s.Version,
 		&sys, &s.Running, &s.Pending, &s.Foreign, &s.Digest, &s.Models, &s.SeenAt, &s.LookedAt, &s.Token, &s.Price)
 	s.OS, s.RAMTotal, s.RAMFree, s.Devices = sys.OS, sys.RAMTotal, sys.RAMFree, sys.Devices
 	return s, err
@@ -112,7 +110,8 @@ func leases(ctx context.Context, db queryer, where string, args ...any) ([]serve
 
 func scanLease(row pgx.CollectableRow) (server.Lease, error) {
 	var l server.Lease
-	err := row.Scan(&l.Job, &l.Run, &l.Unit, &l.Account, &l.Server, &l.Attempt, &l.Fence, &l.Holder, &l.Until, &l.Since, &l.Reason, &l.Models, &l.Copying, &l.Result)
+	err := row.Scan(&l.Job, &l.Run, &l.Unit, &l.Account, &l.Server, &l.Attempt, &l.Fence, &l.Holder, &l.Until, &l.Since, &l.Reason, &l.Models,
+		&l.Copying, &l.Result)
 	return l, err
 }
 
@@ -134,49 +133,72 @@ func (st *Store) Server(ctx context.Context, ref string) (*server.Server, error)
 // Register registers a server, or renews a registration that expires or is fixed. A server with any other
 // registration is Conflict. A token cannot renew the registration of an operator: that is Conflict too.
 func (st *Store) Register(ctx context.Context, r server.Registration, sealed []byte) (*server.Server, error) {
-	var id server.ID
-	err := pgx.BeginFunc(ctx, st.pool, func(tx pgx.Tx) error {
-		if err := admitToken(ctx, tx, r.Token); err != nil {
-			return err
-		}
-		found, err := byURL(ctx, tx, r.URL)
-		if err != nil {
-			return err
-		}
-		if found != nil {
-			id = found.ID
-			return st.renew(ctx, tx, found, r, sealed)
-		}
-		id = server.NewID()
-		return st.insert(ctx, tx, id, r, sealed)
+	id := server.NewID()
+	var seen registering
+	_, err := st.events.Write(ctx, eventstore.Decision{
+		What: "register the server " + r.URL,
+		Read: func(q *pgx.Batch) { seen.queue(q, r) },
+		Decide: func(_ context.Context, _ postgres.Tx, c *eventstore.Changes) error {
+			if !seen.admitted {
+				return server.UnknownToken()
+			}
+			if len(seen.known) > 0 {
+				id = seen.known[0].ID
+				return renew(c, seen.known[0], r, sealed)
+			}
+			if r.Token != nil && seen.byTokens >= server.MaxByTokens {
+				return fault.New(fault.Exhausted, fault.CodeTooManyServers, "tokens have registered %d servers, the limit", seen.byTokens)
+			}
+			return insert(c, id, r, sealed)
+		},
 	})
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && pg.ConstraintName == "comfyui_servers_url_key" {
 		return nil, errKnown(r.URL)
 	}
 	if err != nil {
-		return nil, postgres.Classify(err, "register the server "+r.URL)
+		return nil, err
 	}
-	st.log.Wake()
 	return st.Server(ctx, string(id))
 }
 
+// registering is what a registration depends on.
+type registering struct {
+	admitted bool             // its token, if any, is valid
+	known    []*server.Server // the server of its address, if any
+	byTokens int              // servers that tokens have registered
+}
+
+// queue reads it. The token is locked, so that no registration follows its revocation.
+func (g *registering) queue(q *pgx.Batch, r server.Registration) {
+	if g.admitted = r.Token == nil; !g.admitted {
+		q.Queue(`select revoked_at is null from comfyui_tokens where id = $1 for share`, r.Token.ID).Query(func(rows pgx.Rows) error {
+			_, err := pgx.ForEachRow(rows, []any{&g.admitted}, func() error { return nil })
+			return err
+		})
+		q.Queue(`select count(*) from comfyui_servers where token is not null`).QueryRow(func(row pgx.Row) error { return row.Scan(&g.byTokens) })
+	}
+	q.Queue(`select `+columns+` from comfyui_servers where url = $1 for update`, r.URL).Query(func(rows pgx.Rows) (err error) {
+		g.known, err = pgx.CollectRows(rows, scan)
+		return err
+	})
+}
+
 // insert adds a server that is not registered.
-func (st *Store) insert(ctx context.Context, tx pgx.Tx, id server.ID, r server.Registration, sealed []byte) error {
-	if err := checkTokenLimit(ctx, tx, r.Token); err != nil {
-		return err
-	}
+func insert(c *eventstore.Changes, id server.ID, r server.Registration, sealed []byte) error {
 	expires := expiry(r)
-	if _, err := tx.Exec(ctx, `insert into comfyui_servers (id, url, labels, slots, fixed, expires_at, registered_at, sealed, token, price)
-		values ($1, $2, $3, $4, $5, $6, now(), $7, $8, $9)`, string(id), r.URL, r.Labels, r.Slots, r.Fixed, expires, sealed, tokenID(r.Token), r.Price); err != nil {
-		return err
-	}
-	return st.record(ctx, tx, id, r.By, server.TypeRegistered, registered(id, r, sealed, expires))
+	c.Queue(`insert into comfyui_servers (id, url, labels, slots, fixed, expires_at, registered_at, sealed, token, price)
+		values ($1, $2, $3, $4, $5, $6, now(), $7, $8, $9)`,
+		string(id), r.URL, r.Labels, r.Slots, r.Fixed, expires, sealed, tokenID(r.Token), r.Price)
+	return record(c, id, r.By, server.TypeRegistered, registered(id, r, sealed, expires))
 }
 
 // registered returns the event of a registration.
 func registered(id server.ID, r server.Registration, sealed []byte, expires *time.Time) server.RegisteredV1 {
-	e := server.RegisteredV1{Server: id, URL: r.URL, Labels: r.Labels, Slots: r.Slots, Fixed: r.Fixed, Price: r.Price, Headers: len(sealed) > 0, ExpiresAt: expires}
+	e := server.RegisteredV1{
+		Server: id, URL: r.URL, Labels: r.Labels, Slots: r.Slots, Fixed: r.Fixed, Price: r.Price,
+		Headers: len(sealed) > 0, ExpiresAt: expires,
+	}
 	if r.Token != nil {
 		e.Token = r.Token.ID
 	}
@@ -195,46 +217,32 @@ func expiry(r server.Registration) *time.Time {
 	return &at
 }
 
-func byURL(ctx context.Context, tx pgx.Tx, address string) (*server.Server, error) {
-	rows, err := tx.Query(ctx, `select `+columns+` from comfyui_servers where url = $1 for update`, address)
-	if err != nil {
-		return nil, err
-	}
-	found, err := pgx.CollectRows(rows, scan)
-	if err != nil || len(found) == 0 {
-		return nil, err
-	}
-	return found[0], nil
-}
-
 // renew renews an expiring registration, or updates a fixed one to the configuration of a process. It records changes
 // other than the expiry.
-func (st *Store) renew(ctx context.Context, tx pgx.Tx, found *server.Server, r server.Registration, sealed []byte) error {
+func renew(c *eventstore.Changes, found *server.Server, r server.Registration, sealed []byte) error {
 	expires := expiry(r)
 	if !r.Fixed && (found.ExpiresAt == nil || expires == nil) || r.Token != nil && found.Token == "" {
 		return errKnown(r.URL)
 	}
 	if r.Fixed {
-		_, err := tx.Exec(ctx, `update comfyui_servers set labels = $2, price = $3, fixed = true, expires_at = null where id = $1`, string(found.ID), r.Labels, r.Price)
-		return err
+		c.Queue(`update comfyui_servers set labels = $2, price = $3, fixed = true, expires_at = null where id = $1`,
+			string(found.ID), r.Labels, r.Price)
+		return nil
 	}
-	if _, err := tx.Exec(ctx, `update comfyui_servers set labels = $2, slots = $3, expires_at = $4, sealed = coalesce($5, sealed), token = coalesce($6, token), price = $7 where id = $1`,
-		string(found.ID), r.Labels, r.Slots, expires, sealed, tokenID(r.Token), r.Price); err != nil {
-		return err
-	}
+	c.Queue(`update comfyui_servers set labels = $2, slots = $3, expires_at = $4, sealed = coalesce($5, sealed),
+		token = coalesce($6, token), price = $7 where id = $1`, string(found.ID), r.Labels, r.Slots, expires, sealed, tokenID(r.Token), r.Price)
 	if slices.Equal(found.Labels, r.Labels) && found.Slots == r.Slots && found.Price == r.Price && len(sealed) == 0 {
 		return nil
 	}
-	return st.record(ctx, tx, found.ID, r.By, server.TypeRegistered, registered(found.ID, r, sealed, expires))
+	return record(c, found.ID, r.By, server.TypeRegistered, registered(found.ID, r, sealed, expires))
 }
 
-func (st *Store) record(ctx context.Context, tx pgx.Tx, of interface{ Stream() string }, by server.By, eventType string, data any) error {
-	_, err := st.log.AppendTx(ctx, tx, eventlog.Append{
+func record(c *eventstore.Changes, of interface{ Stream() string }, by server.By, eventType string, data any) error {
+	return c.Append(eventlog.Append{
 		Stream: of.Stream(), Account: server.Account, Expected: eventlog.AnyVersion,
 		Events: []eventlog.Event{{ID: uuid.New(), Type: eventType, Data: data}},
 		Meta:   eventlog.Meta{Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID},
 	})
-	return err
 }
 
 // Drain stops or resumes the placement of new segments on a server. A change without effect records nothing.
@@ -262,21 +270,24 @@ const hadClasses = `update comfyui_classes c set made_at = now() from comfyui_se
 
 // change runs a statement that changes the row of a server, and records the event if a row changed.
 func (st *Store) change(ctx context.Context, id server.ID, by server.By, eventType string, data any, statement string, args ...any) error {
-	err := pgx.BeginFunc(ctx, st.pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, hadClasses, string(id)); err != nil {
-			return err
-		}
-		done, err := tx.Exec(ctx, statement, append([]any{string(id)}, args...)...)
-		if err != nil || done.RowsAffected() == 0 {
-			return err
-		}
-		return st.record(ctx, tx, id, by, eventType, data)
+	var changed bool
+	_, err := st.events.Write(ctx, eventstore.Decision{
+		What: "change the server " + string(id),
+		Read: func(q *pgx.Batch) {
+			q.Queue(hadClasses, string(id))
+			q.Queue(statement, append([]any{string(id)}, args...)...).Exec(func(tag pgconn.CommandTag) error {
+				changed = tag.RowsAffected() > 0
+				return nil
+			})
+		},
+		Decide: func(_ context.Context, _ postgres.Tx, c *eventstore.Changes) error {
+			if !changed {
+				return eventstore.ErrNothing
+			}
+			return record(c, id, by, eventType, data)
+		},
 	})
-	if err != nil {
-		return postgres.Classify(err, "change the server "+string(id))
-	}
-	st.log.Wake()
-	return nil
+	return err
 }
 
 // Expire removes the servers whose registration was not renewed in time.
@@ -300,7 +311,8 @@ func (st *Store) Expire(ctx context.Context) error {
 
 // Claim returns the servers that are due for a probe by the caller.
 func (st *Store) Claim(ctx context.Context, every time.Duration) ([]server.ID, error) {
-	rows, err := st.pool.Query(ctx, `update comfyui_servers set looked_at = now() where looked_at is null or looked_at <= now() - $1::interval returning id::text`, every)
+	rows, err := st.pool.Query(ctx, `update comfyui_servers set looked_at = now() where looked_at is null
+		or looked_at <= now() - $1::interval returning id::text`, every)
 	if err != nil {
 		return nil, postgres.Classify(err, "claim servers to probe")
 	}
@@ -314,7 +326,8 @@ func (st *Store) RecordProbe(ctx context.Context, s *server.Server) error {
 	if err != nil {
 		return err
 	}
-	_, err = st.pool.Exec(ctx, `update comfyui_servers set health = $2, problem = $3, version = $4, system = $5, running = $6, pending = $7, others = $8,
+	_, err = st.pool.Exec(ctx, `update comfyui_servers set health = $2, problem = $3, version = $4, system = $5, running = $6, pending = $7,
+		others = $8,
 		digest = $9, seen_at = $10, looked_at = now() where id = $1`,
 		string(s.ID), string(s.Health), s.Problem, s.Version, sys, s.Running, s.Pending, s.Foreign, s.Digest, s.SeenAt)
 	return postgres.Classify(err, "record a probe of server "+s.URL)
@@ -329,7 +342,8 @@ func (st *Store) MarkAway(ctx context.Context, id server.ID, problem string) err
 
 // KeepClasses stores class definitions under their digest.
 func (st *Store) KeepClasses(ctx context.Context, digest string, body []byte) error {
-	_, err := st.pool.Exec(ctx, `insert into comfyui_classes (digest, body, made_at) values ($1, $2, now()) on conflict do nothing`, digest, body)
+	_, err := st.pool.Exec(ctx, `insert into comfyui_classes (digest, body, made_at) values ($1, $2, now()) on conflict do nothing`, digest,
+		body)
 	return postgres.Classify(err, "keep the classes of a server")
 }
 
@@ -344,7 +358,8 @@ func (st *Store) Classes(ctx context.Context, digest string) (body []byte, err e
 
 // RemovedClasses returns the class definitions that no server has any longer, the latest first.
 func (st *Store) RemovedClasses(ctx context.Context) (map[string][]byte, []string, error) {
-	rows, err := st.pool.Query(ctx, `select digest, body from comfyui_classes c where not exists (select from comfyui_servers s where s.digest = c.digest)
+	rows, err := st.pool.Query(ctx, `select digest, body from comfyui_classes c where not exists (select from comfyui_servers s
+		where s.digest = c.digest)
 		order by made_at desc limit $1`, maxRemoved)
 	if err != nil {
 		return nil, nil, postgres.Classify(err, "read the classes of removed servers")

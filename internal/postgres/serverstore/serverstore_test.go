@@ -59,7 +59,10 @@ func (r *registry) add(url string) *server.Server {
 }
 
 func wait(id job.ID, holder string) server.Wait {
-	return server.Wait{Key: server.Key{Job: id, Run: 1, Unit: 3}, Account: "a", Since: time.Now().UTC(), Attempt: 1, Holder: holder, Models: []string{"m.safetensors"}}
+	return server.Wait{
+		Key: server.Key{Job: id, Run: 1, Unit: 3}, Account: "a", Since: time.Now().UTC(), Attempt: 1, Holder: holder,
+		Models: []string{"m.safetensors"},
+	}
 }
 
 // place gives every waiting segment the first server.
@@ -71,7 +74,9 @@ func (r *registry) place() []server.Lease {
 // round gives every waiting segment the first server, in a round that brings something.
 func (r *registry) round(with server.Round) []server.Lease {
 	r.t.Helper()
-	made, mine, err := r.Place(r.t.Context(), with, func(all []*server.Server, waiting []*server.Wait, _ map[string]time.Duration) (placed []server.Placement, _ []server.Unplaced) {
+	made, mine, err := r.Place(r.t.Context(), with, func(all []*server.Server, waiting []*server.Wait,
+		_ map[string]time.Duration,
+	) (placed []server.Placement, _ []server.Unplaced) {
 		for _, w := range waiting {
 			placed = append(placed, server.Placement{Wait: w, Server: all[0], Reason: "the first"})
 		}
@@ -85,9 +90,10 @@ func (r *registry) round(with server.Round) []server.Lease {
 // queue has segments wait.
 func (r *registry) queue(waits ...server.Wait) {
 	r.t.Helper()
-	_, _, err := r.Place(r.t.Context(), server.Round{Waits: waits}, func([]*server.Server, []*server.Wait, map[string]time.Duration) ([]server.Placement, []server.Unplaced) {
-		return nil, nil
-	})
+	_, _, err := r.Place(r.t.Context(), server.Round{Waits: waits},
+		func([]*server.Server, []*server.Wait, map[string]time.Duration) ([]server.Placement, []server.Unplaced) {
+			return nil, nil
+		})
 	require.NoError(r.t, err)
 }
 
@@ -104,7 +110,8 @@ func ended(id job.ID, node string) eventlog.Append {
 	return eventlog.Append{
 		Stream: id.Stream(), Account: "a", Expected: eventlog.AnyVersion, Meta: eventlog.Meta{Actor: "worker"},
 		Events: []eventlog.Event{{
-			ID: job.EventID(id, 1, node, 0, job.TypeNodeExecuted), Type: job.TypeNodeExecuted, Data: job.NodeExecutedV1{Run: 1, Node: node, Class: "KSampler"},
+			ID: job.EventID(id, 1, node, 0, job.TypeNodeExecuted), Type: job.TypeNodeExecuted,
+			Data: job.NodeExecutedV1{Run: 1, Node: node, Class: "KSampler"},
 		}},
 	}
 }
@@ -259,13 +266,15 @@ func TestTimeOnServersIsAddedUpWhereAccountsCompete(t *testing.T) {
 	r := newRegistry(t)
 	s := r.add("http://one:8188")
 	l := r.lease(newJob(), "first")
-	_, err := r.pool.Exec(t.Context(), `update comfyui_leases set since = now() - interval '40 seconds', until = now() - interval '10 seconds', result = '{}'`)
+	_, err := r.pool.Exec(t.Context(), `update comfyui_leases set since = now() - interval '40 seconds',
+		until = now() - interval '10 seconds', result = '{}'`)
 	require.NoError(t, err)
 	ask := func() (used map[string]time.Duration) {
-		_, _, err := r.Place(t.Context(), server.Round{}, func(_ []*server.Server, _ []*server.Wait, served map[string]time.Duration) ([]server.Placement, []server.Unplaced) {
-			used = served
-			return nil, nil
-		})
+		_, _, err := r.Place(t.Context(), server.Round{},
+			func(_ []*server.Server, _ []*server.Wait, served map[string]time.Duration) ([]server.Placement, []server.Unplaced) {
+				used = served
+				return nil, nil
+			})
 		require.NoError(t, err)
 		return used
 	}
@@ -413,11 +422,12 @@ func TestRoundThatAnotherProcessPreventsAddsItsWaits(t *testing.T) {
 	inside, end := make(chan struct{}), make(chan struct{})
 	other := make(chan error, 1)
 	go func() {
-		_, _, err := r.Place(t.Context(), server.Round{Waits: []server.Wait{wait(newJob(), "other")}}, func([]*server.Server, []*server.Wait, map[string]time.Duration) ([]server.Placement, []server.Unplaced) {
-			close(inside)
-			<-end
-			return nil, nil
-		})
+		_, _, err := r.Place(t.Context(), server.Round{Waits: []server.Wait{wait(newJob(), "other")}},
+			func([]*server.Server, []*server.Wait, map[string]time.Duration) ([]server.Placement, []server.Unplaced) {
+				close(inside)
+				<-end
+				return nil, nil
+			})
 		other <- err
 	}()
 	<-inside

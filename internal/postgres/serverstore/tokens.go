@@ -13,6 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
 const tokenColumns = `id::text, name, prefix, created_at, revoked_at, last_used_at, price, hosts`
@@ -27,22 +28,19 @@ func scanToken(row pgx.CollectableRow) (server.Token, error) {
 // of its secret. A name in use, even by a revoked token, is Conflict.
 func (st *Store) AddToken(ctx context.Context, t server.Token, hash server.TokenHash, by server.By) (server.Token, error) {
 	t.ID, t.CreatedAt = uuid.NewString(), time.Now().UTC().Truncate(time.Microsecond)
-	err := pgx.BeginFunc(ctx, st.pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `insert into comfyui_tokens (id, name, prefix, hash, created_at, price, hosts) values ($1, $2, $3, $4, $5, $6, $7)`,
-			t.ID, t.Name, t.Prefix, hash[:], t.CreatedAt, t.Price, t.Hosts); err != nil {
-			return err
-		}
-		return st.record(ctx, tx, t, by, server.TypeTokenCreated, server.TokenCreatedV1{ID: t.ID, Name: t.Name, Hosts: t.Hosts, Price: t.Price})
+	_, err := st.events.Write(ctx, eventstore.Decision{
+		What: "add a registration token",
+		Decide: func(_ context.Context, _ postgres.Tx, c *eventstore.Changes) error {
+			c.Queue(`insert into comfyui_tokens (id, name, prefix, hash, created_at, price, hosts) values ($1, $2, $3, $4, $5, $6, $7)`,
+				t.ID, t.Name, t.Prefix, hash[:], t.CreatedAt, t.Price, t.Hosts)
+			return record(c, t, by, server.TypeTokenCreated, server.TokenCreatedV1{ID: t.ID, Name: t.Name, Hosts: t.Hosts, Price: t.Price})
+		},
 	})
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && pg.ConstraintName == "comfyui_tokens_name_key" {
-		return t, fault.Wrap(err, fault.Conflict, fault.CodeTokenExists, "a registration token named %q exists already", t.Name)
+		err = fault.Wrap(err, fault.Conflict, fault.CodeTokenExists, "a registration token named %q exists already", t.Name)
 	}
-	if err != nil {
-		return t, postgres.Classify(err, "add a registration token")
-	}
-	st.log.Wake()
-	return t, nil
+	return t, err
 }
 
 // Tokens returns all registration tokens, oldest first, including revoked ones.
@@ -58,28 +56,28 @@ func (st *Store) Tokens(ctx context.Context) ([]server.Token, error) {
 // RevokeToken revokes a token by its id or name: from now on it can neither register nor renew. Revoking it again
 // records nothing.
 func (st *Store) RevokeToken(ctx context.Context, ref string, by server.By) (t server.Token, err error) {
-	err = pgx.BeginFunc(ctx, st.pool, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `select `+tokenColumns+` from comfyui_tokens where id::text = $1 or name = $1 order by id::text = $1 desc limit 1 for update`, ref)
-		if err != nil {
-			return err
-		}
-		t, err = pgx.CollectExactlyOneRow(rows, scanToken)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return server.UnknownToken()
-		}
-		if err != nil || t.RevokedAt != nil {
-			return err
-		}
-		if err := tx.QueryRow(ctx, `update comfyui_tokens set revoked_at = now() where id = $1 returning revoked_at`, t.ID).Scan(&t.RevokedAt); err != nil {
-			return err
-		}
-		return st.record(ctx, tx, t, by, server.TypeTokenRevoked, server.TokenRevokedV1{ID: t.ID})
+	_, err = st.events.Write(ctx, eventstore.Decision{
+		What: "revoke a registration token",
+		Read: func(q *pgx.Batch) {
+			q.Queue(`select `+tokenColumns+` from comfyui_tokens where id::text = $1 or name = $1
+					order by id::text = $1 desc limit 1 for update`, ref).
+				Query(func(rows pgx.Rows) (err error) {
+					if t, err = pgx.CollectExactlyOneRow(rows, scanToken); errors.Is(err, pgx.ErrNoRows) {
+						return server.UnknownToken()
+					}
+					return err
+				})
+		},
+		Decide: func(_ context.Context, _ postgres.Tx, c *eventstore.Changes) error {
+			if t.RevokedAt != nil {
+				return eventstore.ErrNothing
+			}
+			c.Queue(`update comfyui_tokens set revoked_at = now() where id = $1 returning revoked_at`, t.ID).
+				QueryRow(func(row pgx.Row) error { return row.Scan(&t.RevokedAt) })
+			return record(c, t, by, server.TypeTokenRevoked, server.TokenRevokedV1{ID: t.ID})
+		},
 	})
-	if err != nil {
-		return t, postgres.Classify(err, "revoke a registration token")
-	}
-	st.log.Wake()
-	return t, nil
+	return t, err
 }
 
 // TokenByHash returns the token of a secret. An unknown or revoked token is NotFound. At most once a minute it
@@ -102,32 +100,6 @@ func (st *Store) TokenByHash(ctx context.Context, hash server.TokenHash) (server
 		}
 	}
 	return t, nil
-}
-
-// admitToken locks the token of a registration, so that no registration follows its revocation.
-func admitToken(ctx context.Context, tx pgx.Tx, t *server.Token) error {
-	if t == nil {
-		return nil
-	}
-	var good bool
-	err := tx.QueryRow(ctx, `select revoked_at is null from comfyui_tokens where id = $1 for share`, t.ID).Scan(&good)
-	if err == nil && !good || errors.Is(err, pgx.ErrNoRows) {
-		return server.UnknownToken()
-	}
-	return err
-}
-
-// checkTokenLimit refuses a server beyond the limit of all tokens.
-func checkTokenLimit(ctx context.Context, tx pgx.Tx, t *server.Token) error {
-	if t == nil {
-		return nil
-	}
-	var count int
-	err := tx.QueryRow(ctx, `select count(*) from comfyui_servers where token is not null`).Scan(&count)
-	if err == nil && count >= server.MaxByTokens {
-		return fault.New(fault.Exhausted, fault.CodeTooManyServers, "tokens have registered %d servers, the limit", count)
-	}
-	return err
 }
 
 // tokenID returns the id of a token for its column.

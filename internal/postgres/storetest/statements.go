@@ -15,8 +15,9 @@ type Statement struct {
 
 // Statements records what a pool sends, by itself and in batches. It is the tracer of the pool.
 type Statements struct {
-	mu   sync.Mutex // guards sent
-	sent []Statement
+	mu    sync.Mutex // guards what follows
+	sent  []Statement
+	trips int
 }
 
 var (
@@ -33,6 +34,21 @@ func (s *Statements) Take() []Statement {
 	return sent
 }
 
+// Trips returns how often the pool has waited for answers of the database since the last call.
+func (s *Statements) Trips() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	trips := s.trips
+	s.trips = 0
+	return trips
+}
+
+func (s *Statements) trip() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.trips++
+}
+
 func (s *Statements) add(sql string, args []any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -42,6 +58,7 @@ func (s *Statements) add(sql string, args []any) {
 // TraceQueryStart implements pgx.QueryTracer.
 func (s *Statements) TraceQueryStart(ctx context.Context, _ *pgx.Conn, q pgx.TraceQueryStartData) context.Context {
 	s.add(q.SQL, q.Args)
+	s.trip()
 	return ctx
 }
 
@@ -50,6 +67,7 @@ func (s *Statements) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEnd
 
 // TraceBatchStart implements pgx.BatchTracer.
 func (s *Statements) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
+	s.trip()
 	return ctx
 }
 

@@ -9,9 +9,11 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/millrace-dev/millrace/internal/domain/webhook"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
 // claimLock is locked while deliveries are claimed, so that the count of leased deliveries is exact.
@@ -36,7 +38,8 @@ const claimDeliveries = `
 		from asked a cross join lateral (
 			select q.id, q.due_at, q.seq from webhook_deliveries q
 			where q.webhook = a.id and q.state = 'pending' and q.due_at <= now() and (q.leased_until is null or q.leased_until <= now())
-			  and not exists (select from webhook_deliveries p where p.webhook = q.webhook and p.subject = q.subject and p.state = 'pending' and p.seq < q.seq)
+			  and not exists (select from webhook_deliveries p where p.webhook = q.webhook and p.subject = q.subject and p.state = 'pending'
+				and p.seq < q.seq)
 			order by q.due_at, q.seq limit greatest($3 - a.busy, 0)) d
 	), picked as (
 		select id, place, due_at, busy_account + row_number() over (partition by account order by place, due_at, seq) as place_account from due
@@ -47,35 +50,38 @@ const claimDeliveries = `
 	returning d.id, d.account, d.webhook::text, d.subject, d.kind, d.body, d.attempts, d.replays, d.lease, e.sealed, e.disabled`
 
 // Claim implements webhook.Queue.
-func (s *Store) Claim(ctx context.Context, free int, share webhook.AttemptLimits, lease time.Duration) (claimed []*webhook.Claimed, err error) {
-	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		var waiting bool
-		err := tx.QueryRow(ctx, `select exists (select from webhook_deliveries where state = 'pending')`).Scan(&waiting)
-		if err != nil || !waiting {
-			return err
-		}
-		if _, err := tx.Exec(ctx, claimLock); err != nil {
-			return err
-		}
-		rows, err := tx.Query(ctx, claimDeliveries, free, share.Account, share.Endpoint, lease)
-		if err != nil {
-			return err
-		}
-		claimed, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (*webhook.Claimed, error) {
-			c := new(webhook.Claimed)
-			err := row.Scan(&c.ID, &c.Account, &c.Webhook, &c.Subject, &c.Kind, &c.Body, &c.Attempts, &c.Replays, &c.Lease, &c.Sealed, &c.Disabled)
-			return c, err
-		})
-		return err
+func (s *Store) Claim(ctx context.Context, free int, share webhook.AttemptLimits,
+	lease time.Duration,
+) (claimed []*webhook.Claimed, err error) {
+	var waiting bool
+	err = s.pool.QueryRow(ctx, `select exists (select from webhook_deliveries where state = 'pending')`).Scan(&waiting)
+	if err != nil || !waiting {
+		return nil, postgres.Classify(err, "look for deliveries")
+	}
+	_, err = s.events.Write(ctx, eventstore.Decision{
+		What: "claim deliveries",
+		Read: func(q *pgx.Batch) {
+			q.Queue(claimLock)
+			q.Queue(claimDeliveries, free, share.Account, share.Endpoint, lease).Query(func(rows pgx.Rows) (err error) {
+				claimed, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (*webhook.Claimed, error) {
+					c := new(webhook.Claimed)
+					err := row.Scan(&c.ID, &c.Account, &c.Webhook, &c.Subject, &c.Kind, &c.Body, &c.Attempts, &c.Replays, &c.Lease, &c.Sealed, &c.Disabled)
+					return c, err
+				})
+				return err
+			})
+		},
+		Decide: func(context.Context, postgres.Tx, *eventstore.Changes) error { return nil },
 	})
-	return claimed, postgres.Classify(err, "claim deliveries")
+	return claimed, err
 }
 
 // finishDelivery records an outcome. A success is recorded even without the lease, any other outcome only with it.
 const finishDelivery = `update webhook_deliveries set state = $3, lease = null, leased_until = null,
 		due_at = now() + $4::interval, ended_at = case when $3 = 'pending' then null else now() end,
 		tries = (select coalesce(jsonb_agg(t order by n), '[]') from
-			(select t, n from jsonb_array_elements(tries || jsonb_build_array($5::jsonb)) with ordinality as all_tries (t, n) order by n desc limit $6) kept)
+			(select t, n from jsonb_array_elements(tries || jsonb_build_array($5::jsonb)) with ordinality as all_tries (t, n) order by n desc
+				limit $6) kept)
 	where id = $1 and state <> 'delivered' and ($3 = 'delivered' or lease = $2 and state = 'pending')`
 
 // Finish implements webhook.Queue.
@@ -84,23 +90,34 @@ func (s *Store) Finish(ctx context.Context, c *webhook.Claimed, o webhook.Outcom
 	if err != nil {
 		return 0, fmt.Errorf("encode an attempt: %w", err)
 	}
-	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		done, err := tx.Exec(ctx, finishDelivery, c.ID, c.Lease, string(o.State), o.Retry, string(try), webhook.MaxTries)
-		if err != nil || done.RowsAffected() == 0 {
-			return err
-		}
-		if o.State == webhook.Delivered {
-			_, err = tx.Exec(ctx, `update webhook_endpoints set failing_since = null where id = $1 and failing_since is not null`, string(c.Webhook))
-			return err
-		}
-		err = tx.QueryRow(ctx, `update webhook_endpoints set failing_since = coalesce(failing_since, now()) where id = $1
-			returning now() - failing_since`, string(c.Webhook)).Scan(&failing)
-		if errors.Is(err, pgx.ErrNoRows) { // the endpoint was removed meanwhile
+	var finished bool
+	_, err = s.events.Write(ctx, eventstore.Decision{
+		What: "finish a delivery",
+		Read: func(q *pgx.Batch) {
+			q.Queue(finishDelivery, c.ID, c.Lease, string(o.State), o.Retry, string(try), webhook.MaxTries).Exec(func(tag pgconn.CommandTag) error {
+				finished = tag.RowsAffected() > 0
+				return nil
+			})
+		},
+		Decide: func(_ context.Context, _ postgres.Tx, changes *eventstore.Changes) error {
+			switch {
+			case !finished:
+				return eventstore.ErrNothing
+			case o.State == webhook.Delivered:
+				changes.Queue(`update webhook_endpoints set failing_since = null where id = $1 and failing_since is not null`, string(c.Webhook))
+			default:
+				changes.Queue(`update webhook_endpoints set failing_since = coalesce(failing_since, now()) where id = $1
+					returning now() - failing_since`, string(c.Webhook)).QueryRow(func(row pgx.Row) error {
+					if err := row.Scan(&failing); !errors.Is(err, pgx.ErrNoRows) { // the endpoint was removed meanwhile
+						return err
+					}
+					return nil
+				})
+			}
 			return nil
-		}
-		return err
+		},
 	})
-	return failing, postgres.Classify(err, "finish a delivery")
+	return failing, err
 }
 
 // GiveBack implements webhook.Queue.
@@ -116,7 +133,8 @@ const pruned = 5000
 // Prune implements webhook.Queue.
 func (s *Store) Prune(ctx context.Context, retention time.Duration) (more bool, err error) {
 	done, err := s.pool.Exec(ctx, `delete from webhook_deliveries where id in (
-		select id from webhook_deliveries where ended_at < now() - $1::interval order by ended_at limit $2 for update skip locked)`, retention, pruned)
+		select id from webhook_deliveries where ended_at < now() - $1::interval order by ended_at limit $2 for update skip locked)`, retention,
+		pruned)
 	if err != nil {
 		return false, postgres.Classify(err, "forget old deliveries")
 	}
@@ -125,12 +143,14 @@ func (s *Store) Prune(ctx context.Context, retention time.Duration) (more bool, 
 	return done.RowsAffected() == pruned, postgres.Classify(err, "forget deliveries without an endpoint")
 }
 
-const deliveryColumns = `id, seq, account, webhook::text, subject, kind, body, state, attempts, replays, created_at, due_at, ended_at, tries`
+const deliveryColumns = `id, seq, account, webhook::text, subject, kind, body, state, attempts, replays, created_at, due_at, ended_at,
+	tries`
 
 func scanDelivery(row pgx.CollectableRow) (found numbered, err error) {
 	var tries []byte
 	d := &found.Delivery
-	err = row.Scan(&d.ID, &found.seq, &d.Account, &d.Webhook, &d.Subject, &d.Kind, &d.Body, &d.State, &d.Attempts, &d.Replays, &d.CreatedAt, &d.DueAt, &d.EndedAt, &tries)
+	err = row.Scan(&d.ID, &found.seq, &d.Account, &d.Webhook, &d.Subject, &d.Kind, &d.Body, &d.State, &d.Attempts, &d.Replays, &d.CreatedAt,
+		&d.DueAt, &d.EndedAt, &tries)
 	if err == nil {
 		err = json.Unmarshal(tries, &d.Tries)
 	}
@@ -177,7 +197,8 @@ func (s *Store) Deliveries(ctx context.Context, q webhook.Query) (webhook.Page, 
 // Delivery returns one delivery of an account; account "" = any, for operators. A delivery of another account is
 // NotFound.
 func (s *Store) Delivery(ctx context.Context, account string, id uuid.UUID) (webhook.Delivery, error) {
-	rows, err := s.pool.Query(ctx, `select `+deliveryColumns+` from webhook_deliveries where id = $1 and ($2 = '' or account = $2)`, id, account)
+	rows, err := s.pool.Query(ctx, `select `+deliveryColumns+` from webhook_deliveries where id = $1 and ($2 = '' or account = $2)`, id,
+		account)
 	if err != nil {
 		return webhook.Delivery{}, postgres.Classify(err, "read a delivery")
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/millrace-dev/millrace/internal/domain/webhook"
@@ -29,60 +30,46 @@ var (
 	_ webhook.Queue = (*Store)(nil)
 )
 
-// New returns the webhooks in pool's database that appends through events.
+// New returns the webhooks in pool's database that are changed through events.
 func New(pool *pgxpool.Pool, events *eventstore.Store) *Store {
 	return &Store{pool: pool, events: events}
 }
 
 // Commit implements webhook.Store.
-func (s *Store) Commit(ctx context.Context, c webhook.Change) error {
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		if err := effect(ctx, tx, c); err != nil {
-			return err
-		}
-		_, err := s.events.AppendTx(ctx, tx, eventlog.Append{
-			Stream: webhook.Stream(c.Account), Account: c.Account, Expected: c.Expected, Events: c.Events, Meta: c.Meta,
-		})
-		return err
+func (s *Store) Commit(ctx context.Context, change webhook.Change) error {
+	_, err := s.events.Write(ctx, eventstore.Decision{
+		What: "change webhook " + string(change.Webhook), Repeats: true,
+		Decide: func(_ context.Context, _ postgres.Tx, c *eventstore.Changes) error {
+			effect(c, change)
+			return c.Append(eventlog.Append{
+				Stream: webhook.Stream(change.Account), Account: change.Account, Expected: change.Expected, Events: change.Events, Meta: change.Meta,
+			})
+		},
 	})
-	if err != nil {
-		return postgres.Classify(err, "change webhook "+string(c.Webhook))
-	}
-	s.events.Wake()
-	return nil
+	return err
 }
 
-// effect applies the effects of a change other than its events.
-func effect(ctx context.Context, tx pgx.Tx, c webhook.Change) (err error) {
-	switch c.Effect {
+// effect adds the effects of a change other than its events.
+func effect(c *eventstore.Changes, change webhook.Change) {
+	id := string(change.Webhook)
+	switch change.Effect {
 	case webhook.Record:
 	case webhook.Put:
-		_, err = tx.Exec(ctx, `insert into webhook_endpoints (id, account, sealed) values ($1, $2, $3)
+		c.Queue(`insert into webhook_endpoints (id, account, sealed) values ($1, $2, $3)
 			on conflict (id) do update set sealed = excluded.sealed where webhook_endpoints.account = excluded.account`,
-			string(c.Webhook), c.Account, c.Sealed)
+			id, change.Account, change.Sealed)
 	case webhook.Enable:
-		_, err = tx.Exec(ctx, `update webhook_endpoints set disabled = false, failing_since = null where id = $1 and account = $2`, string(c.Webhook), c.Account)
-	case webhook.Disable:
-		err = disable(ctx, tx, c)
+		c.Queue(`update webhook_endpoints set disabled = false, failing_since = null where id = $1 and account = $2`, id, change.Account)
+	case webhook.Disable: // waiting deliveries become dead letters; running attempts end by themselves
+		c.Queue(`update webhook_endpoints set disabled = true where id = $1 and account = $2`, id, change.Account)
+		c.Queue(`update webhook_deliveries set state = 'dead', ended_at = now(), lease = null, leased_until = null
+			where webhook = $1 and account = $2 and state = 'pending' and (leased_until is null or leased_until <= now())`, id, change.Account)
 	case webhook.Remove:
-		if _, err = tx.Exec(ctx, `delete from webhook_endpoints where id = $1 and account = $2`, string(c.Webhook), c.Account); err == nil {
-			_, err = tx.Exec(ctx, `delete from webhook_deliveries where webhook = $1 and account = $2`, string(c.Webhook), c.Account)
-		}
+		c.Queue(`delete from webhook_endpoints where id = $1 and account = $2`, id, change.Account)
+		c.Queue(`delete from webhook_deliveries where webhook = $1 and account = $2`, id, change.Account)
 	case webhook.Enqueue:
-		err = EnqueueDeliveries(ctx, tx, []webhook.Delivery{c.Delivery})
+		c.Queue(enqueueDeliveries, deliveryArgs([]webhook.Delivery{change.Delivery})...)
 	}
-	return err
-}
-
-// disable makes the waiting deliveries dead letters. Running attempts end by themselves.
-func disable(ctx context.Context, tx pgx.Tx, c webhook.Change) error {
-	_, err := tx.Exec(ctx, `update webhook_endpoints set disabled = true where id = $1 and account = $2`, string(c.Webhook), c.Account)
-	if err != nil {
-		return err
-	}
-	_, err = tx.Exec(ctx, `update webhook_deliveries set state = 'dead', ended_at = now(), lease = null, leased_until = null
-		where webhook = $1 and account = $2 and state = 'pending' and (leased_until is null or leased_until <= now())`, string(c.Webhook), c.Account)
-	return err
 }
 
 // Sealed implements webhook.Store.
@@ -129,11 +116,24 @@ func (s *Store) Accounts(ctx context.Context) ([]string, error) {
 		`select distinct account from webhook_endpoints order by account`)
 }
 
+const enqueueDeliveries = `insert into webhook_deliveries (id, account, webhook, subject, kind, body)
+	select d.id, d.account, d.webhook, d.subject, d.kind, d.body
+	from unnest($1::uuid[], $2::text[], $3::uuid[], $4::text[], $5::text[], $6::text[])
+		with ordinality as d (id, account, webhook, subject, kind, body, n)
+	where exists (select from webhook_endpoints e where e.id = d.webhook and e.account = d.account)
+	order by d.n on conflict (id) do nothing`
+
 // EnqueueDeliveries adds deliveries in tx. It skips deliveries that exist already and deliveries without an endpoint.
 func EnqueueDeliveries(ctx context.Context, tx pgx.Tx, all []webhook.Delivery) error {
 	if len(all) == 0 {
 		return nil
 	}
+	_, err := tx.Exec(ctx, enqueueDeliveries, deliveryArgs(all)...)
+	return postgres.Classify(err, "enqueue deliveries")
+}
+
+// deliveryArgs returns the arguments of enqueueDeliveries.
+func deliveryArgs(all []webhook.Delivery) []any {
 	var ids, webhooks []string
 	var accounts, subjects, words, bodies []string
 	for _, d := range all {
@@ -141,42 +141,39 @@ func EnqueueDeliveries(ctx context.Context, tx pgx.Tx, all []webhook.Delivery) e
 		accounts, subjects = append(accounts, d.Account), append(subjects, d.Subject)
 		words, bodies = append(words, string(d.Kind)), append(bodies, string(d.Body))
 	}
-	_, err := tx.Exec(ctx, `insert into webhook_deliveries (id, account, webhook, subject, kind, body)
-		select d.id, d.account, d.webhook, d.subject, d.kind, d.body
-		from unnest($1::uuid[], $2::text[], $3::uuid[], $4::text[], $5::text[], $6::text[])
-			with ordinality as d (id, account, webhook, subject, kind, body, n)
-		where exists (select from webhook_endpoints e where e.id = d.webhook and e.account = d.account)
-		order by d.n on conflict (id) do nothing`, ids, accounts, webhooks, subjects, words, bodies)
-	return postgres.Classify(err, "enqueue deliveries")
+	return []any{ids, accounts, webhooks, subjects, words, bodies}
 }
 
 // Replay implements webhook.Store.
 func (s *Store) Replay(ctx context.Context, r webhook.ReplayRequest) (replayed int, err error) {
-	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		done, err := tx.Exec(ctx, `update webhook_deliveries set state = 'pending', attempts = 0, replays = replays + 1,
-				due_at = now(), queued_at = now(), ended_at = null, lease = null, leased_until = null
-			where id in (select id from webhook_deliveries where webhook = $1 and account = $2
-				and (id = $3 and state in ('dead', 'delivered') or $3::uuid is null and state = 'dead') order by seq limit $4 for update)`,
-			string(r.Webhook), r.Account, r.Only, r.Most)
-		if err != nil {
-			return err
-		}
-		replayed = int(done.RowsAffected())
-		if replayed == 0 {
-			return nil
-		}
-		_, err = s.events.AppendTx(ctx, tx, eventlog.Append{
-			Stream: webhook.Stream(r.Account), Account: r.Account, Expected: eventlog.AnyVersion, Meta: r.Meta,
-			Events: []eventlog.Event{{ID: uuid.New(), Type: webhook.TypeReplayed, Data: webhook.ReplayedV1{Webhook: r.Webhook, Deliveries: replayed, Delivery: r.Only}}},
-		})
-		return err
+	_, err = s.events.Write(ctx, eventstore.Decision{
+		What: "replay deliveries",
+		Read: func(q *pgx.Batch) {
+			q.Queue(`update webhook_deliveries set state = 'pending', attempts = 0, replays = replays + 1,
+					due_at = now(), queued_at = now(), ended_at = null, lease = null, leased_until = null
+				where id in (select id from webhook_deliveries where webhook = $1 and account = $2
+					and (id = $3 and state in ('dead', 'delivered') or $3::uuid is null and state = 'dead') order by seq limit $4 for update)`,
+				string(r.Webhook), r.Account, r.Only, r.Most).Exec(func(tag pgconn.CommandTag) error {
+				replayed = int(tag.RowsAffected())
+				return nil
+			})
+		},
+		Decide: func(_ context.Context, _ postgres.Tx, c *eventstore.Changes) error {
+			if replayed == 0 && r.Only != nil {
+				return fault.New(fault.NotFound, fault.CodeDeliveryNotFound, "no ended delivery has this id")
+			}
+			if replayed == 0 {
+				return eventstore.ErrNothing
+			}
+			data := webhook.ReplayedV1{Webhook: r.Webhook, Deliveries: replayed, Delivery: r.Only}
+			return c.Append(eventlog.Append{
+				Stream: webhook.Stream(r.Account), Account: r.Account, Expected: eventlog.AnyVersion, Meta: r.Meta,
+				Events: []eventlog.Event{{ID: uuid.New(), Type: webhook.TypeReplayed, Data: data}},
+			})
+		},
 	})
 	if err != nil {
-		return 0, postgres.Classify(err, "replay deliveries")
+		return 0, err
 	}
-	if replayed == 0 && r.Only != nil {
-		return 0, fault.New(fault.NotFound, fault.CodeDeliveryNotFound, "no ended delivery has this id")
-	}
-	s.events.Wake()
 	return replayed, nil
 }

@@ -11,7 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/domain/webhook"
+	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
 	"github.com/millrace-dev/millrace/internal/postgres/webhookstore"
 )
@@ -28,7 +30,7 @@ func newHooks(t *testing.T) hooks {
 	pool, err := postgres.Open(t.Context(), pgtest.Migrated(t, postgres.Migrate), postgres.PoolOptions{})
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
-	return hooks{webhookstore.New(pool, nil), t, pool}
+	return hooks{webhookstore.New(pool, eventstore.New(pool, eventlog.NewRegistry(), nil)), t, pool}
 }
 
 func (h hooks) endpoint(account string) webhook.ID {
@@ -243,11 +245,12 @@ func BenchmarkClaimDeliveries(b *testing.B) {
 			id := uuid.NewString()
 			_, err = pool.Exec(b.Context(), `with e as (insert into webhook_endpoints (id, account, sealed) values ($1, 'acme', 'x'))
 				insert into webhook_deliveries (id, account, webhook, subject, kind, body, due_at)
-				select gen_random_uuid(), 'acme', $1::uuid, 'job-' || n, 'job.failed', '{}', now() + (n % 2) * interval '1 hour' from generate_series(1, $2::int) n`, id, waiting)
+				select gen_random_uuid(), 'acme', $1::uuid, 'job-' || n, 'job.failed', '{}', now() + (n % 2) * interval '1 hour'
+					from generate_series(1, $2::int) n`, id, waiting)
 			require.NoError(b, err)
 			_, err = pool.Exec(b.Context(), `vacuum analyze webhook_deliveries`)
 			require.NoError(b, err)
-			queue := webhookstore.New(pool, nil)
+			queue := webhookstore.New(pool, eventstore.New(pool, eventlog.NewRegistry(), nil))
 			for b.Loop() {
 				claimed, err := queue.Claim(b.Context(), 4, webhook.AttemptLimits{Account: 8, Endpoint: 4}, time.Minute)
 				require.NoError(b, err)

@@ -91,7 +91,10 @@ func New(opts Options) (*Server, error) {
 // newServer starts the program over the files and the records that outlive it.
 func newServer(opts Options, files *fileStore, faults *faults, records *ledger) (*Server, error) {
 	opts = opts.withDefaults()
-	s := &Server{opts: opts, files: files, faults: faults, ledger: records, queue: newQueue(), sockets: newSockets(), cache: newCache(), mux: http.NewServeMux()}
+	s := &Server{
+		opts: opts, files: files, faults: faults, ledger: records, queue: newQueue(), sockets: newSockets(), cache: newCache(),
+		mux: http.NewServeMux(),
+	}
 	native, err := standard.Registry(opts.Media)
 	if err != nil {
 		return nil, fmt.Errorf("simulated ComfyUI: %w", err)

@@ -266,7 +266,10 @@ func (e *execution) invoke(ctx context.Context, id, class string, inv node.Invoc
 		return node.Result{}, errInterrupted
 	}
 	if class == "LoadImage" && e.faults.happens(UnreadableInput) {
-		return node.Result{}, &classes.Exception{Kind: "PIL.UnidentifiedImageError", Text: "cannot identify image file '/home/somebody/ComfyUI/input/a.png'"}
+		return node.Result{}, &classes.Exception{
+			Kind: "PIL.UnidentifiedImageError",
+			Text: "cannot identify image file '/home/somebody/ComfyUI/input/a.png'",
+		}
 	}
 	return inv.Run(context.WithValue(ctx, secretsKey{}, e.item.secrets), node.Call{
 		NodeID: id, Prompt: e.item.prompt, ExtraPNGInfo: e.pngInfo(), SubmittedAt: e.begun, Files: e.files, Live: e.live(id, class),
@@ -367,7 +370,8 @@ func (l *live) Preview(contentType string, image []byte) {
 	}
 	at := e.visible(l.id)
 	e.sockets.preview(e.client, map[string]any{
-		"node_id": l.id, "prompt_id": e.item.id, "display_node_id": at.display, "parent_node_id": at.parent, "real_node_id": at.real, "image_type": contentType,
+		"node_id": l.id, "prompt_id": e.item.id, "display_node_id": at.display, "parent_node_id": at.parent, "real_node_id": at.real,
+		"image_type": contentType,
 	}, image)
 }
 

@@ -31,7 +31,10 @@ func (e *execution) expand(ctx context.Context, pn *graph.PlanNode, inv node.Inv
 		if calls[i].Expand == nil {
 			continue
 		}
-		x := &expansion{execution: e, parent: pn.ID, class: pn.Class, prefix: fmt.Sprintf("%s.%d.0.", pn.ID, i), graph: calls[i].Expand, done: map[int]node.Result{}}
+		x := &expansion{
+			execution: e, parent: pn.ID, class: pn.Class, prefix: fmt.Sprintf("%s.%d.0.", pn.ID, i), graph: calls[i].Expand,
+			done: map[int]node.Result{},
+		}
 		if err := x.run(ctx); err != nil {
 			return node.Result{}, err
 		}

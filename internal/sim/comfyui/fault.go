@@ -49,13 +49,17 @@ const (
 	Forget
 	// Mute sends no message of a prompt.
 	Mute
+	// NamelessClass adds a class whose name is empty to the definitions.
+	NamelessClass
 )
 
 // faultNames are the names of the faults in requests.
 var faultNames = map[string]Fault{
 	"garbage": Garbage, "redirect": Redirect, "broken": Broken, "accept_and_fail": AcceptAndFail, "accept_and_drop": AcceptAndDrop,
-	"duplicate": Duplicate, "half_file": HalfFile, "large_file": LargeFile, "oversize_file": OversizeFile, "lost_file": LostFile, "unsafe_name": UnsafeName, "out_of_memory": OutOfMemory,
+	"duplicate": Duplicate, "half_file": HalfFile, "large_file": LargeFile, "oversize_file": OversizeFile, "lost_file": LostFile,
+	"unsafe_name": UnsafeName, "out_of_memory": OutOfMemory,
 	"lost_input": LostInput, "unreadable_input": UnreadableInput, "raise": Raise, "hang": Hang, "forget": Forget, "mute": Mute,
+	"nameless_class": NamelessClass,
 }
 
 // Always is the number of times of a fault that stays until it is cleared.

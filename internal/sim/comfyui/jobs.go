@@ -32,7 +32,8 @@ func parseJobQuery(query url.Values) (q jobQuery, err error) {
 		}
 	}
 	if wrong := slices.DeleteFunc(slices.Clone(q.statuses), func(s string) bool { return slices.Contains(jobStatuses, s) }); len(wrong) > 0 {
-		return q, fmt.Errorf("Invalid status value(s): %s. Valid values: %s", strings.Join(wrong, ", "), strings.Join(jobStatuses, ", ")) // the original's words
+		// the original's words
+		return q, fmt.Errorf("Invalid status value(s): %s. Valid values: %s", strings.Join(wrong, ", "), strings.Join(jobStatuses, ", "))
 	}
 	by, order := strings.ToLower(cmp.Or(query.Get("sort_by"), "created_at")), strings.ToLower(cmp.Or(query.Get("sort_order"), "desc"))
 	switch {

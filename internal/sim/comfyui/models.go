@@ -69,9 +69,10 @@ type secretsKey struct{}
 // was given, as a careless class may.
 func partner() *node.Class {
 	return &node.Class{
-		Name: "SimPartner", DisplayName: "Simulated partner", Category: "api node", Module: "comfy_api_nodes.nodes_sim", OutputNode: true, Uncached: true,
-		Inputs:  []node.Input{{Name: "prompt", Type: node.String}},
-		Outputs: []node.Output{{Type: node.String}},
+		Name: "SimPartner", DisplayName: "Simulated partner", Category: "api node", Module: "comfy_api_nodes.nodes_sim", OutputNode: true,
+		Uncached: true,
+		Inputs:   []node.Input{{Name: "prompt", Type: node.String}},
+		Outputs:  []node.Output{{Type: node.String}},
 		Run: func(ctx context.Context, _ *node.Call) (node.Result, error) {
 			secrets, _ := ctx.Value(secretsKey{}).(map[string]string)
 			key := cmp.Or(secrets["api_key_comfy_org"], secrets["auth_token_comfy_org"])
@@ -94,7 +95,8 @@ func (s *Server) sampler() *node.Class {
 			{Name: "cfg", Type: node.Float, Default: 8.0, Min: 0.0, Max: 100.0, Step: 0.1, Round: 0.01},
 			{Name: "sampler_name", Type: node.Combo, Options: []string{"euler", "euler_ancestral", "dpmpp_2m"}},
 			{Name: "scheduler", Type: node.Combo, Options: []string{"simple", "normal", "karras"}},
-			classes.Required("positive", classes.Conditioning), classes.Required("negative", classes.Conditioning), classes.Required("latent_image", classes.Latent),
+			classes.Required("positive", classes.Conditioning), classes.Required("negative", classes.Conditioning),
+			classes.Required("latent_image", classes.Latent),
 			{Name: "denoise", Type: node.Float, Default: 1.0, Min: 0.0, Max: 1.0, Step: 0.01},
 		},
 		Outputs: []node.Output{{Type: classes.Latent}},
@@ -118,8 +120,10 @@ func (s *Server) sample(ctx context.Context, call *node.Call) (node.Result, erro
 		return node.Result{}, err
 	}
 	seed, err := json.Marshal([]any{model.name, pairs(node.Args{
-		"seed": call.Args["seed"], "steps": steps, "cfg": call.Args["cfg"], "sampler": call.Args["sampler_name"], "scheduler": call.Args["scheduler"],
-		"positive": call.Args["positive"], "negative": call.Args["negative"], "denoise": call.Args["denoise"], "from": from.Values, "more": from.More,
+		"seed": call.Args["seed"], "steps": steps, "cfg": call.Args["cfg"], "sampler": call.Args["sampler_name"],
+		"scheduler": call.Args["scheduler"],
+		"positive":  call.Args["positive"], "negative": call.Args["negative"], "denoise": call.Args["denoise"], "from": from.Values,
+		"more": from.More,
 	})})
 	if err != nil {
 		return node.Result{}, fmt.Errorf("seed of a sampler: %w", err)

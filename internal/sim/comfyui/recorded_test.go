@@ -100,7 +100,8 @@ var scenarios = []scenario{
 		requests: []exchange{{"GET", "/history/" + id, ""}},
 	},
 	{
-		name: "jobs", graph: `{"1":{"class_type":"PreviewAny","inputs":{"source":"PREFIX"}}}`, extra: `{"extra_pnginfo":{"workflow":{"id":"PREFIX"}}}`,
+		name: "jobs", graph: `{"1":{"class_type":"PreviewAny","inputs":{"source":"PREFIX"}}}`,
+		extra: `{"extra_pnginfo":{"workflow":{"id":"PREFIX"}}}`,
 		requests: []exchange{
 			{"GET", "/api/jobs?workflow_id=PREFIX", ""},
 			{"GET", "/api/jobs?workflow_id=PREFIX&status=completed,failed&sort_by=execution_duration&sort_order=asc", ""},
@@ -117,16 +118,21 @@ var scenarios = []scenario{
 		},
 	},
 	{
-		name: "null_workflow", graph: `{"1":{"class_type":"PreviewAny","inputs":{"source":"PREFIX"}}}`, extra: `{"extra_pnginfo":{"workflow":null}}`,
+		name: "null_workflow", graph: `{"1":{"class_type":"PreviewAny","inputs":{"source":"PREFIX"}}}`,
+		extra: `{"extra_pnginfo":{"workflow":null}}`,
 		requests: []exchange{
-			{"GET", "/api/jobs", ""}, {"GET", "/api/jobs/" + id, ""}, {"POST", "/history", `{"delete":["` + id + `"]}`}, {"GET", "/api/jobs?workflow_id=PREFIX", ""},
+			{"GET", "/api/jobs", ""},
+			{"GET", "/api/jobs/" + id, ""},
+			{"POST", "/history", `{"delete":["` + id + `"]}`},
+			{"GET", "/api/jobs?workflow_id=PREFIX", ""},
 		},
 	},
 	{name: "mask", requests: []exchange{
 		{"POST", "/upload/image", upload + `{"image":"PREFIX.png"}`},
 		{"POST", "/upload/mask", upload + `{"image":"PREFIX-mask.png","original_ref":"{\"filename\":\"PREFIX.png\",\"type\":\"input\"}"}`},
 		{"GET", "/view?filename=PREFIX-mask.png&type=input", ""},
-		{"POST", "/upload/mask", upload + `{"image":"PREFIX-other.png","type":"temp","subfolder":"a/b","original_ref":"{\"filename\":\"PREFIX.png [input]\"}"}`},
+		{"POST", "/upload/mask", upload + `{"image":"PREFIX-other.png","type":"temp","subfolder":"a/b",` +
+			`"original_ref":"{\"filename\":\"PREFIX.png [input]\"}"}`},
 		{"GET", "/view?filename=PREFIX-other.png&type=temp&subfolder=a/b", ""},
 		{"POST", "/upload/mask", upload + `{"image":"PREFIX-none.png","original_ref":"{\"filename\":\"absent.png\",\"type\":\"input\"}"}`},
 		{"GET", "/view?filename=PREFIX-none.png&type=input", ""},
@@ -191,7 +197,10 @@ func TestSimulatorAnswersLikeARecordedServer(t *testing.T) {
 // play runs the conversation and returns the server's messages, without the parts that differ from run to run.
 func (s *scenario) play(t *testing.T, address string) []byte {
 	t.Helper()
-	c := &conversation{t: t, address: address, sampler: s.unsorted, plain: s.plain, extra: s.extra, prompt: uuid.NewString(), client: uuid.NewString(), prefix: strings.ReplaceAll(uuid.NewString(), "-", "")}
+	c := &conversation{
+		t: t, address: address, sampler: s.unsorted, plain: s.plain, extra: s.extra, prompt: uuid.NewString(),
+		client: uuid.NewString(), prefix: strings.ReplaceAll(uuid.NewString(), "-", ""),
+	}
 	if s.graph != "" {
 		c.follow(s.graph)
 	}
@@ -269,11 +278,13 @@ func (c *conversation) form(fields string) (body []byte, contentType string) {
 // follow runs a graph and notes all messages until its end is reported.
 func (c *conversation) follow(graph string) {
 	c.t.Helper()
-	ws, res, err := websocket.DefaultDialer.DialContext(c.t.Context(), strings.Replace(c.address, "http", "ws", 1)+"/ws?clientId="+c.client, nil)
+	ws, res, err := websocket.DefaultDialer.DialContext(c.t.Context(), strings.Replace(c.address, "http", "ws", 1)+"/ws?clientId="+c.client,
+		nil)
 	require.NoError(c.t, err)
 	require.NoError(c.t, res.Body.Close())
 	defer ws.Close() // the conversation is over
-	require.NoError(c.t, ws.WriteMessage(websocket.TextMessage, []byte(fmt.Sprintf(`{"type":"feature_flags","data":{"supports_preview_metadata":%t}}`, !c.plain))))
+	require.NoError(c.t, ws.WriteMessage(websocket.TextMessage,
+		[]byte(fmt.Sprintf(`{"type":"feature_flags","data":{"supports_preview_metadata":%t}}`, !c.plain))))
 	require.NoError(c.t, ws.SetReadDeadline(time.Now().Add(time.Minute)))
 	for answered := false; !answered; { // only then is the socket known, and what it understands
 		_, raw, err := ws.ReadMessage()

@@ -104,7 +104,8 @@ func (s *Sealer) Seal(owner, secret string) []byte {
 func (s *Sealer) Open(owner string, sealed []byte) (string, error) {
 	plain, err := s.aead.Open(nil, nil, sealed, []byte(owner))
 	if err != nil {
-		return "", fault.New(fault.Denied, "", "the credential cannot be decrypted: the secret key has changed, or the credential belongs to another owner")
+		return "", fault.New(fault.Denied, "", "the credential cannot be decrypted: the secret key has changed, or the credential belongs to "+
+			"another owner")
 	}
 	return string(plain), nil
 }

@@ -150,7 +150,10 @@ func (l *link) subscribed() []string {
 }
 
 func (l *link) run(ctx context.Context) {
-	pause := &backoff.ExponentialBackOff{InitialInterval: 50 * time.Millisecond, RandomizationFactor: 0.5, Multiplier: 2, MaxInterval: 3 * time.Second}
+	pause := &backoff.ExponentialBackOff{
+		InitialInterval: 50 * time.Millisecond, RandomizationFactor: 0.5, Multiplier: 2,
+		MaxInterval: 3 * time.Second,
+	}
 	for pause.Reset(); ctx.Err() == nil; {
 		began := time.Now()
 		err := l.follow(ctx)

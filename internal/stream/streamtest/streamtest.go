@@ -93,16 +93,23 @@ func inOrder(t *testing.T, newPair Pair) {
 		require.Equal(t, frame(i), next(t, frames))
 	}
 	big := frame(0)
-	big.Kind, big.Max, big.ContentType, big.Data = stream.FramePreview, 0, "image/png", bytes.Repeat([]byte{0, 1, 2, 255}, stream.MaxFrameData/4)
+	big.Kind, big.Max, big.ContentType, big.Data = stream.FramePreview, 0, "image/png",
+		bytes.Repeat([]byte{0, 1, 2, 255}, stream.MaxFrameData/4)
 	require.NoError(t, publish.Publish(t.Context(), big))
 	require.Equal(t, big, next(t, frames))
 	big.Kind, big.Data = stream.FramePicture, make([]byte, stream.MaxPicture)
 	require.NoError(t, publish.Publish(t.Context(), big))
 	require.Equal(t, big, next(t, frames))
-	packing := stream.Frame{Account: Account, Kind: stream.FrameExport, Export: &export.Progress{Export: export.NewID(), Files: 2, Attempted: 1, Bytes: 9, Packed: 4}}
+	packing := stream.Frame{
+		Account: Account, Kind: stream.FrameExport,
+		Export: &export.Progress{Export: export.NewID(), Files: 2, Attempted: 1, Bytes: 9, Packed: 4},
+	}
 	require.NoError(t, publish.Publish(t.Context(), packing))
 	require.Equal(t, packing, next(t, frames))
-	fetching := stream.Frame{Account: Account, Kind: stream.FrameDownload, Download: &download.Progress{Download: download.NewID(), Name: "a.bin", Bytes: 9, Fetched: 4}}
+	fetching := stream.Frame{
+		Account: Account, Kind: stream.FrameDownload,
+		Download: &download.Progress{Download: download.NewID(), Name: "a.bin", Bytes: 9, Fetched: 4},
+	}
 	require.NoError(t, publish.Publish(t.Context(), fetching))
 	require.Equal(t, fetching, next(t, frames))
 }

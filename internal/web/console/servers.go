@@ -8,21 +8,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/server"
 )
 
-// ServersPage shows operators the ComfyUI servers, their running segments, and the segments that wait for one.
-type ServersPage struct {
-	Frame
-	Servers []ShownServer
-	Waiting []ShownWait
-	Counts  []StateCount
-	Add     *Act // nil = the visitor may not add servers
-}
-
-// StateCount is the number of servers in a state.
-type StateCount struct {
-	State server.State
-	Count int
-}
-
 // ShownServer is one server.
 type ShownServer struct {
 	*server.Server
@@ -56,18 +41,6 @@ type ShownLease struct {
 	JobLink
 	server.Lease
 }
-
-// ShownWait is a segment that waits for a server.
-type ShownWait struct {
-	JobLink
-	server.Waiting
-}
-
-// Place returns the position in the queue for servers; 1 = next.
-func (w ShownWait) Place() int { return w.Ahead + 1 }
-
-// Template implements Page.
-func (*ServersPage) Template() string { return "servers" }
 
 // used returns the used share of a device's memory in thousandths, at most 1,000.
 func used(d server.Device) int64 {

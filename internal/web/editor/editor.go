@@ -47,7 +47,8 @@ func Open(dir string, images ...string) (*Dir, error) {
 		}
 		return &Dir{root: root, images: images}, nil
 	}
-	return nil, fmt.Errorf("no editor in %s: unpack the package comfyui-frontend-package there, so that it contains %s or static/%[2]s", dir, Index)
+	return nil, fmt.Errorf("no editor in %s: unpack the package comfyui-frontend-package there, so that it contains %s or static/%[2]s", dir,
+		Index)
 }
 
 // Close closes the directory.
@@ -82,7 +83,8 @@ func (d *Dir) setPolicy(h http.Header, page []byte) {
 		}
 	}
 	own := strings.Join(append([]string{"'self' data: blob:"}, d.images...), " ")
-	h.Set("Content-Security-Policy", "script-src 'self' 'wasm-unsafe-eval'"+inline+"; connect-src 'self' data: blob:; img-src "+own+"; media-src "+own+"; font-src 'self' data:; worker-src 'self' blob:; frame-src 'self'; object-src 'none'; "+
+	h.Set("Content-Security-Policy", "script-src 'self' 'wasm-unsafe-eval'"+inline+"; connect-src 'self' data: blob:; img-src "+own+"; "+
+		"media-src "+own+"; font-src 'self' data:; worker-src 'self' blob:; frame-src 'self'; object-src 'none'; "+
 		"base-uri 'self'; form-action 'self'; frame-ancestors 'none'")
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("Referrer-Policy", "same-origin")

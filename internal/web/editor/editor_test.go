@@ -101,7 +101,10 @@ func TestEntryOfAnotherClassVersionIsNotUsed(t *testing.T) {
 
 func TestNothingOutsideTheDirectoryIsServed(t *testing.T) {
 	t.Parallel()
-	outer := write(t, map[string]string{"secret.txt": "s", "in/static/index.html": "i", "in/static/.env": "e", "in/static/a/.git/x": "g", "in/static/a/b.txt": "b"})
+	outer := write(t, map[string]string{
+		"secret.txt": "s", "in/static/index.html": "i", "in/static/.env": "e", "in/static/a/.git/x": "g",
+		"in/static/a/b.txt": "b",
+	})
 	dir := filepath.Join(outer, "in", "static")
 	require.NoError(t, os.Symlink(filepath.Join(outer, "secret.txt"), filepath.Join(dir, "link.txt")))
 	require.NoError(t, os.Symlink(outer, filepath.Join(dir, "up")))
@@ -143,5 +146,6 @@ func TestPicturesOfTheEditorComeFromTheServiceAndItsBucket(t *testing.T) {
 	t.Cleanup(func() { d.Close() })
 	w, err := get(t, d, "")
 	require.NoError(t, err)
-	require.Contains(t, w.Header().Get("Content-Security-Policy"), "; img-src 'self' data: blob: https://files.example.org; media-src 'self' data: blob: https://files.example.org; ")
+	require.Contains(t, w.Header().Get("Content-Security-Policy"),
+		"; img-src 'self' data: blob: https://files.example.org; media-src 'self' data: blob: https://files.example.org; ")
 }

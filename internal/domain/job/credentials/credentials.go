@@ -79,7 +79,8 @@ func (r *Running) open(ctx context.Context, id job.ID) (job.Secrets, error) {
 func (r *Running) Access(ctx context.Context, ref job.RunRef) (account.Access, error) {
 	secrets, err := r.open(ctx, ref.Job)
 	if fault.Is(err, fault.NotFound) || err == nil && secrets.Credential == "" {
-		return account.Access{}, fault.Wrap(err, fault.Unauthenticated, fault.CodeCredentialRequired, "the submission had no extra_data.api_key_service, which partner nodes need")
+		return account.Access{}, fault.Wrap(err, fault.Unauthenticated, fault.CodeCredentialRequired,
+			"the submission had no extra_data.api_key_service, which partner nodes need")
 	}
 	if err != nil {
 		return account.Access{}, err

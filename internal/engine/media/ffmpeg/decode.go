@@ -176,13 +176,15 @@ func (t *Tool) sound(ctx context.Context, dir string, d description, part Part, 
 	}
 	rate, err := strconv.Atoi(found.Rate)
 	if err != nil || rate < 1 || rate > media.MaxRate || found.Channels < 1 || found.Channels > media.MaxChannels {
-		return nil, fault.New(fault.Invalid, fault.CodeSoundFormat, "a sound with %d channels at %q Hz is not supported", found.Channels, found.Rate)
+		return nil, fault.New(fault.Invalid, fault.CodeSoundFormat, "a sound with %d channels at %q Hz is not supported", found.Channels,
+			found.Rate)
 	}
 	channels := make([][]float32, found.Channels)
 	out := &bounded{left: maxBytes, take: planes(channels)}
 	args := append(part.options(), guarded()...)
 	args = append(args, "-i", "file:"+inputName, "-map", "0:a:0", "-f", "f32le", "-c:a", "pcm_f32le")
-	args = append(args, "-ar", found.Rate, "-ac", strconv.Itoa(found.Channels), "pipe:1") // keeps one rate and one number of channels if the stream changes them
+	// keeps one rate and one number of channels if the stream changes them
+	args = append(args, "-ar", found.Rate, "-ac", strconv.Itoa(found.Channels), "pipe:1")
 	if err := t.run(ctx, dir, nil, out, args...); err != nil {
 		return nil, err
 	}

@@ -186,7 +186,12 @@ func TestFramesBeyondTheBoundAreRefused(t *testing.T) {
 func TestTagsCannotOpenSections(t *testing.T) {
 	t.Parallel()
 	var file bytes.Buffer
-	tags := []ffmpeg.Tag{{Key: "[STREAM]", Value: "a"}, {Key: "[CHAPTER]", Value: "b"}, {Key: "x\x00", Value: "c\x00"}, {Key: "workflow", Value: "{}"}}
+	tags := []ffmpeg.Tag{
+		{Key: "[STREAM]", Value: "a"},
+		{Key: "[CHAPTER]", Value: "b"},
+		{Key: "x\x00", Value: "c\x00"},
+		{Key: "workflow", Value: "{}"},
+	}
 	require.NoError(t, find(t).WriteSound(t.Context(), &file, tone(t, 8000, 1, 0.1), flac, tags))
 	for _, want := range []string{"[STREAM]=a", "[CHAPTER]=b", "x=c", "workflow={}"} {
 		require.Contains(t, file.String(), want)

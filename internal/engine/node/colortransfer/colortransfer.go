@@ -35,11 +35,12 @@ func ColorTransfer() *node.Class {
 			declare.Image("image_target", "The images to change."),
 			declare.Image("image_ref", "The images whose colours are wanted."),
 			declare.Choice("method", []string{reinhard, mkl, histogram}, "How colours are matched."),
-			declare.Choices("source_stats", "Whose colours are the baseline: each image's own, those of all images, or those of one image.", node.Choices{
-				{Key: perFrame},
-				{Key: uniform},
-				{Key: targetFrame, Inputs: []node.Input{declare.Count("target_index", 0, 0, 10000, "The image whose colours are the baseline.")}},
-			}),
+			declare.Choices("source_stats", "Whose colours are the baseline: each image's own, those of all images, or those of one image.",
+				node.Choices{
+					{Key: perFrame},
+					{Key: uniform},
+					{Key: targetFrame, Inputs: []node.Input{declare.Count("target_index", 0, 0, 10000, "The image whose colours are the baseline.")}},
+				}),
 			declare.Stepped(declare.Number("strength", 1, 0, 10, "0 changes nothing, 1 matches."), 0.01),
 		},
 		Outputs: declare.Images("image"),

@@ -47,7 +47,9 @@ func AdjustContrast() *node.Class {
 	})
 }
 
-func adjusted(ctx context.Context, e raster.Engine, im *raster.Image, in *node.Reader, change func(float32) float32) (*raster.Image, error) {
+func adjusted(ctx context.Context, e raster.Engine, im *raster.Image, in *node.Reader,
+	change func(float32) float32,
+) (*raster.Image, error) {
 	if err := in.Err(); err != nil {
 		return nil, err
 	}

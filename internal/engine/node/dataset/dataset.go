@@ -31,12 +31,15 @@ func VideoClasses() []*node.Class {
 // TextClasses returns the classes of texts in the order of listings.
 func TextClasses() []*node.Class {
 	return []*node.Class{
-		TextToLowercase(), TextToUppercase(), TruncateText(), AddTextPrefix(), AddTextSuffix(), ReplaceText(), StripWhitespace(), MergeTextLists(),
+		TextToLowercase(), TextToUppercase(), TruncateText(), AddTextPrefix(), AddTextSuffix(), ReplaceText(), StripWhitespace(),
+		MergeTextLists(),
 	}
 }
 
 // perImage completes a class that changes images one by one.
-func perImage(c node.Class, change func(ctx context.Context, e raster.Engine, im *raster.Image, in *node.Reader) (*raster.Image, error)) *node.Class {
+func perImage(c node.Class, change func(ctx context.Context, e raster.Engine, im *raster.Image, in *node.Reader) (*raster.Image,
+	error),
+) *node.Class {
 	c.Module, c.Experimental = module, true
 	c.Inputs = append([]node.Input{declare.Image("images", "The images to change.")}, c.Inputs...)
 	c.Outputs = declare.Images("images")
@@ -57,5 +60,8 @@ func perImage(c node.Class, change func(ctx context.Context, e raster.Engine, im
 
 // seed declares the input that determines random choices.
 func seed() node.Input {
-	return node.Input{Name: "seed", Type: node.Int, Default: 0, Min: 0, Max: uint64(1<<64 - 1), Tooltip: "The same seed makes the same choices."}
+	return node.Input{
+		Name: "seed", Type: node.Int, Default: 0, Min: 0, Max: uint64(1<<64 - 1),
+		Tooltip: "The same seed makes the same choices.",
+	}
 }

@@ -107,11 +107,20 @@ func TestListsOfImages(t *testing.T) {
 	noise := golden(t, "noise")
 	merged := must(t, dataset.MergeImageLists(), node.Args{"images": node.List{batch, noise}}).(node.List)
 	require.Len(t, merged, 6, "one image each")
-	kept := must(t, dataset.ImageDeduplication(), node.Args{"images": node.List{noise, batch.Frame(1), noise}, "similarity_threshold": 0.95}).(node.List)
+	kept := must(t, dataset.ImageDeduplication(), node.Args{
+		"images":               node.List{noise, batch.Frame(1), noise},
+		"similarity_threshold": 0.95,
+	}).(node.List)
 	require.Len(t, kept, 2, "the second noise looks like the first")
-	kept = must(t, dataset.ImageDeduplication(), node.Args{"images": node.List{noise, batch.Frame(1)}, "similarity_threshold": 0.0}).(node.List)
+	kept = must(t, dataset.ImageDeduplication(), node.Args{
+		"images":               node.List{noise, batch.Frame(1)},
+		"similarity_threshold": 0.0,
+	}).(node.List)
 	require.Len(t, kept, 1)
-	_, err = run(t, dataset.ImageGrid(), node.Args{"images": node.List{}, "columns": int64(1), "cell_width": int64(32), "cell_height": int64(32), "padding": int64(0)})
+	_, err = run(t, dataset.ImageGrid(), node.Args{
+		"images": node.List{}, "columns": int64(1), "cell_width": int64(32),
+		"cell_height": int64(32), "padding": int64(0),
+	})
 	require.Equal(t, fault.Invalid, fault.KindOf(err))
 }
 
@@ -155,7 +164,11 @@ func TestPairsAreShuffledTogether(t *testing.T) {
 	for _, c := range []struct {
 		class *node.Class
 		first string
-	}{{dataset.ShuffleImageTextDataset(), "images"}, {dataset.ShuffleVideoTextDataset(), "videos"}, {dataset.ShuffleVideoDataset(), "videos"}} {
+	}{
+		{dataset.ShuffleImageTextDataset(), "images"},
+		{dataset.ShuffleVideoTextDataset(), "videos"},
+		{dataset.ShuffleVideoDataset(), "videos"},
+	} {
 		lists := map[string]node.List{c.first: values("A", "B", "C", "D", "E"), "texts": values("a", "b", "c", "d", "e"), "seed": {int64(4)}}
 		res, err := c.class.Run(t.Context(), &node.Call{Lists: lists})
 		require.NoError(t, err)

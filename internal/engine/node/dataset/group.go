@@ -12,7 +12,9 @@ import (
 )
 
 // group is a class that takes all images of a list at once and returns some of them.
-func group(c node.Class, choose func(ctx context.Context, e raster.Engine, frames []*raster.Image, in *node.Reader) ([]*raster.Image, error)) *node.Class {
+func group(c node.Class, choose func(ctx context.Context, e raster.Engine, frames []*raster.Image, in *node.Reader) ([]*raster.Image,
+	error),
+) *node.Class {
 	c.Module, c.Experimental, c.InputIsList = module, true, true
 	c.Inputs = append([]node.Input{declare.Image("images", "The images.")}, c.Inputs...)
 	c.Outputs = []node.Output{{Type: node.Image, Name: "images", IsList: true}}
@@ -70,7 +72,8 @@ func ImageDeduplication() *node.Class {
 		Name: "ImageDeduplication", DisplayName: "Deduplicate Images", Category: "image/batch",
 		Description:   "Leaves out images that look like an earlier one: an 8 × 8 picture says of each which parts are brighter than its mean.",
 		SearchAliases: []string{"deduplicate", "remove duplicates"},
-		Inputs:        []node.Input{declare.Advanced(declare.Number("similarity_threshold", 0.95, 0, 1, "The share of equal parts from which on two images are the same."))},
+		Inputs: []node.Input{declare.Advanced(declare.Number("similarity_threshold", 0.95, 0, 1,
+			"The share of equal parts from which on two images are the same."))},
 	}, func(ctx context.Context, e raster.Engine, frames []*raster.Image, in *node.Reader) ([]*raster.Image, error) {
 		threshold := in.Float("similarity_threshold")
 		if err := in.Err(); err != nil {
@@ -155,8 +158,10 @@ func runGrid(ctx context.Context, call *node.Call) (node.Result, error) {
 	if err := in.Err(); err != nil {
 		return node.Result{}, err
 	}
-	if len(frames) == 0 || g.columns < 1 || g.width < 1 || g.height < 1 || g.gap < 0 { // linked values are not checked against the input's range
-		return node.Result{}, fault.New(fault.Invalid, fault.CodeEmptyBatch, "a grid needs at least one image, one column, and cells of at least one pixel")
+	if len(frames) == 0 || g.columns < 1 || g.width < 1 || g.height < 1 || g.gap < 0 {
+		// linked values are not checked against the input's range
+		return node.Result{}, fault.New(fault.Invalid, fault.CodeEmptyBatch,
+			"a grid needs at least one image, one column, and cells of at least one pixel")
 	}
 	return declare.One(g.compose(ctx, declare.Engine(call), frames))
 }

@@ -14,7 +14,10 @@ func ShuffleImageTextDataset() *node.Class {
 	return shuffled(node.Class{
 		Name: "ShuffleImageTextDataset", DisplayName: "Shuffle Pairs of Image-Text", Category: "image/batch",
 		Description: "Puts the images of a list and their texts into another order, which the seed chooses.",
-	}, declare.Image("images", "The images."), node.Input{Name: "texts", Type: node.String, ForceInput: true, Tooltip: "The text of each image."})
+	}, declare.Image("images", "The images."), node.Input{
+		Name: "texts", Type: node.String, ForceInput: true,
+		Tooltip: "The text of each image.",
+	})
 }
 
 // ShuffleVideoDataset changes the order of videos.
@@ -57,7 +60,8 @@ func shuffled(c node.Class, lists ...node.Input) *node.Class {
 			values, out := call.Lists[l.Name], node.List{}
 			for _, from := range order {
 				if from >= len(values) {
-					return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "input %s has %d values; it needs %d, as many as input %s", l.Name, len(values), len(order), lists[0].Name)
+					return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "input %s has %d values; it needs %d, as many as input %s", l.Name,
+						len(values), len(order), lists[0].Name)
 				}
 				out = append(out, values[from])
 			}

@@ -20,12 +20,14 @@ const (
 
 // ResizeImagesByShorterEdge resizes images so that the shorter side has the given length.
 func ResizeImagesByShorterEdge() *node.Class {
-	return byEdge("ResizeImagesByShorterEdge", "Resize Images by Shorter Edge (DEPRECATED)", "shorter_edge", 512, func(w, h int) bool { return w < h })
+	return byEdge("ResizeImagesByShorterEdge", "Resize Images by Shorter Edge (DEPRECATED)", "shorter_edge", 512,
+		func(w, h int) bool { return w < h })
 }
 
 // ResizeImagesByLongerEdge resizes images so that the longer side has the given length.
 func ResizeImagesByLongerEdge() *node.Class {
-	return byEdge("ResizeImagesByLongerEdge", "Resize Images by Longer Edge (DEPRECATED)", "longer_edge", 1024, func(w, h int) bool { return w > h })
+	return byEdge("ResizeImagesByLongerEdge", "Resize Images by Longer Edge (DEPRECATED)", "longer_edge", 1024,
+		func(w, h int) bool { return w > h })
 }
 
 // byEdge is a class that resizes one side to a length; across reports whether this side is the width.

@@ -56,8 +56,9 @@ func TextToUppercase() *node.Class {
 // TruncateText keeps the first characters.
 func TruncateText() *node.Class {
 	return text(node.Class{
-		Name: "TruncateText", DisplayName: "Truncate Text", Description: "Keeps the first characters of a text.", SearchAliases: []string{"truncate", "shorten"},
-		Inputs: []node.Input{declare.Count("max_length", 77, 1, 10000, "How many characters stay.")},
+		Name: "TruncateText", DisplayName: "Truncate Text", Description: "Keeps the first characters of a text.",
+		SearchAliases: []string{"truncate", "shorten"},
+		Inputs:        []node.Input{declare.Count("max_length", 77, 1, 10000, "How many characters stay.")},
 	}, func(text string, in *node.Reader) string {
 		runes, most := []rune(text), in.Int("max_length")
 		if most < 0 {
@@ -86,8 +87,9 @@ func AddTextSuffix() *node.Class {
 // ReplaceText replaces every occurrence of a text.
 func ReplaceText() *node.Class {
 	return text(node.Class{
-		Name: "ReplaceText", DisplayName: "Replace Text (DEPRECATED)", Deprecated: true, Description: "Replaces every occurrence of a text by another.",
-		Inputs: []node.Input{line("find", "What is replaced."), line("replace", "What it is replaced by.")},
+		Name: "ReplaceText", DisplayName: "Replace Text (DEPRECATED)", Deprecated: true,
+		Description: "Replaces every occurrence of a text by another.",
+		Inputs:      []node.Input{line("find", "What is replaced."), line("replace", "What it is replaced by.")},
 	}, func(text string, in *node.Reader) string {
 		find, replace := in.String("find"), in.String("replace")
 		if int64(len(text)+1)*int64(len(replace)+1) > maxText*16 { // refuse a result that would be too long before making it
@@ -100,14 +102,16 @@ func ReplaceText() *node.Class {
 // StripWhitespace cuts white space off both ends.
 func StripWhitespace() *node.Class {
 	return text(node.Class{
-		Name: "StripWhitespace", DisplayName: "Strip Whitespace (DEPRECATED)", Deprecated: true, Description: "Cuts white space off both ends of a text.",
+		Name: "StripWhitespace", DisplayName: "Strip Whitespace (DEPRECATED)", Deprecated: true,
+		Description: "Cuts white space off both ends of a text.",
 	}, func(text string, _ *node.Reader) string { return strings.TrimFunc(text, python.IsSpace) })
 }
 
 // MergeTextLists makes one list of all texts.
 func MergeTextLists() *node.Class {
 	return &node.Class{
-		Name: "MergeTextLists", DisplayName: "Merge Text Lists (DEPRECATED)", Category: "text", Module: module, Experimental: true, Deprecated: true,
+		Name: "MergeTextLists", DisplayName: "Merge Text Lists (DEPRECATED)", Category: "text", Module: module, Experimental: true,
+		Deprecated:  true,
 		Description: "Makes one value of all texts of a list.", InputIsList: true,
 		Inputs:  []node.Input{declare.Text("texts", "The texts.")},
 		Outputs: []node.Output{{Type: node.String, Name: "texts"}},

@@ -105,7 +105,10 @@ func TestShortCircuitsDoNotEvaluateTheRest(t *testing.T) {
 }
 
 func FuzzEval(f *testing.F) {
-	for _, s := range []string{"a + b * 2", "round(c, 2) if e else values[0]", "-2 ** 3 // 4 % 5", "min([1, 2.5]) << 3", "0x1f_e & ~1", "1e400"} {
+	for _, s := range []string{
+		"a + b * 2", "round(c, 2) if e else values[0]", "-2 ** 3 // 4 % 5", "min([1, 2.5]) << 3", "0x1f_e & ~1",
+		"1e400",
+	} {
 		f.Add(s)
 	}
 	vars := variables()

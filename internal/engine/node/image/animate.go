@@ -38,7 +38,8 @@ func runSaveAnimated(ctx context.Context, call *node.Call) (node.Result, error) 
 		return node.Result{}, err
 	}
 	if !(fps > 0) || level < 0 || level > 9 { // linked values are not checked against the input's range
-		return node.Result{}, fault.New(fault.Invalid, fault.CodeAnimation, "%g frames per second at compression %d cannot be written", fps, level)
+		return node.Result{}, fault.New(fault.Invalid, fault.CodeAnimation, "%g frames per second at compression %d cannot be written", fps,
+			level)
 	}
 	text, err := Metadata(call)
 	if err != nil {

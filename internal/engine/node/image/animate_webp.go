@@ -59,7 +59,8 @@ func runSaveWebP(ctx context.Context, call *node.Call, lossy LossyWriter) (node.
 		return node.Result{}, fault.New(fault.Invalid, fault.CodeAnimation, "%g frames per second cannot be written", fps)
 	}
 	if !lossless && lossy == nil {
-		return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "a lossy WebP file needs ffmpeg, which is not installed; set lossless to true")
+		return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType,
+			"a lossy WebP file needs ffmpeg, which is not installed; set lossless to true")
 	}
 	text, err := Metadata(call)
 	if err != nil {

@@ -23,7 +23,8 @@ func CropByBBoxes() *node.Class {
 	}
 	return &node.Class{
 		Name: "CropByBBoxes", DisplayName: "Crop By Bounding Boxes", Category: "image/transform", Module: "comfy_extras.nodes_sdpose",
-		Description: "Cuts the rectangle around the boxes out of each image and resizes it.", SearchAliases: []string{"crop", "face crop", "bounding box"},
+		Description:   "Cuts the rectangle around the boxes out of each image and resizes it.",
+		SearchAliases: []string{"crop", "face crop", "bounding box"},
 		Inputs: []node.Input{
 			declare.Image("image", "The images."),
 			{
@@ -32,7 +33,8 @@ func CropByBBoxes() *node.Class {
 			},
 			side("output_width", "The width of the results."), side("output_height", "The height of the results."),
 			declare.Integer("padding", 0, 0, 1024, "How many pixels are added on each side."),
-			declare.Preset(declare.Choice("keep_aspect", []string{fitStretch, fitPad}, "Whether a part is stretched or padded with black."), fitStretch),
+			declare.Preset(declare.Choice("keep_aspect", []string{fitStretch, fitPad}, "Whether a part is stretched or padded with black."),
+				fitStretch),
 		},
 		Outputs: declare.Images(""),
 		Cost:    declare.PerPixel(100),

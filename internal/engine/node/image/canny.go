@@ -13,7 +13,8 @@ import (
 // Canny finds edges.
 func Canny() *node.Class {
 	return &node.Class{
-		Name: "Canny", DisplayName: "Detect Edges (Canny)", Category: "image/filters", Essentials: "Image Tools", Module: "comfy_extras.nodes_canny",
+		Name: "Canny", DisplayName: "Detect Edges (Canny)", Category: "image/filters", Essentials: "Image Tools",
+		Module:      "comfy_extras.nodes_canny",
 		Description: "Draws the edges of images white on black.", SearchAliases: []string{"edge detection", "outline"},
 		Inputs: []node.Input{
 			declare.Image("image", "The images."),
@@ -29,7 +30,8 @@ func Canny() *node.Class {
 				return node.Result{}, err
 			}
 			if !(low > 0 && low <= high) {
-				return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "low_threshold %g must be positive and at most high_threshold %g", low, high)
+				return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "low_threshold %g must be positive and at most high_threshold %g",
+					low, high)
 			}
 			if im.Channels() == 4 {
 				return node.Result{}, needColors(im)

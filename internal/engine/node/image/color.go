@@ -24,10 +24,11 @@ func needColors(im *raster.Image) error {
 func ImageRGBToYUV() *node.Class {
 	return &node.Class{
 		Name: "ImageRGBToYUV", DisplayName: "Image RGB to YUV", Category: "image/color", Module: moduleMorphology,
-		Description: "Takes images apart into brightness and two colour differences, each as a grey image.", SearchAliases: []string{"color space conversion"},
-		Inputs:  []node.Input{declare.Image("image", "The images.")},
-		Outputs: []node.Output{{Type: node.Image, Name: "Y"}, {Type: node.Image, Name: "U"}, {Type: node.Image, Name: "V"}},
-		Cost:    declare.PerPixel(60),
+		Description:   "Takes images apart into brightness and two colour differences, each as a grey image.",
+		SearchAliases: []string{"color space conversion"},
+		Inputs:        []node.Input{declare.Image("image", "The images.")},
+		Outputs:       []node.Output{{Type: node.Image, Name: "Y"}, {Type: node.Image, Name: "U"}, {Type: node.Image, Name: "V"}},
+		Cost:          declare.PerPixel(60),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()
 			im := in.Image("image")
@@ -64,7 +65,8 @@ func ImageYUVToRGB() *node.Class {
 		Name: "ImageYUVToRGB", DisplayName: "Image YUV to RGB", Category: "image/color", Module: moduleMorphology,
 		Description: "Makes images of brightness and two colour differences.", SearchAliases: []string{"color space conversion"},
 		Inputs: []node.Input{
-			declare.Image("Y", "The brightness."), declare.Image("U", "How much bluer a pixel is."), declare.Image("V", "How much redder a pixel is."),
+			declare.Image("Y", "The brightness."), declare.Image("U", "How much bluer a pixel is."),
+			declare.Image("V", "How much redder a pixel is."),
 		},
 		Outputs: declare.Images(""),
 		Cost:    declare.PerPixel(60),

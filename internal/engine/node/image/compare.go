@@ -11,7 +11,8 @@ import (
 // ImageCompare shows two images beside each other.
 func ImageCompare() *node.Class {
 	return &node.Class{
-		Name: "ImageCompare", DisplayName: "Compare Images", Category: "image", Essentials: "Image Tools", Module: "comfy_extras.nodes_image_compare",
+		Name: "ImageCompare", DisplayName: "Compare Images", Category: "image", Essentials: "Image Tools",
+		Module:      "comfy_extras.nodes_image_compare",
 		Description: "Shows two images with a slider between them.", Experimental: true,
 		Inputs: append([]node.Input{
 			declare.Optional(declare.Image("image_a", "The one image.")),

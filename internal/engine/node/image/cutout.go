@@ -55,7 +55,8 @@ func runCutout(ctx context.Context, call *node.Call) (node.Result, error) {
 		return node.Result{}, err
 	}
 	if mask.Frames() != 1 && mask.Frames() != im.Frames() || !(c.pad >= 1 && c.pad <= 2) || c.grow < -32 || c.grow > 32 {
-		return node.Result{}, fault.New(fault.Invalid, fault.CodeBatchMismatch, "%d masks do not fit %d images, or a number is out of range", mask.Frames(), im.Frames())
+		return node.Result{}, fault.New(fault.Invalid, fault.CodeBatchMismatch, "%d masks do not fit %d images, or a number is out of range",
+			mask.Frames(), im.Frames())
 	}
 	grey := mask.Grey()
 	if grey.Width() != im.Width() || grey.Height() != im.Height() {

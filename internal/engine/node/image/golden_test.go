@@ -2,9 +2,11 @@ package image_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	stdimage "image"
 	"image/color"
 	"image/png"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -13,7 +15,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/node/image"
 	"github.com/millrace-dev/millrace/internal/engine/node/nodetest"
 	"github.com/millrace-dev/millrace/internal/engine/raster"
-	"github.com/millrace-dev/millrace/internal/engine/raster/codec/deep"
 	"github.com/millrace-dev/millrace/internal/engine/raster/rastertest"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
@@ -49,7 +50,8 @@ func outputs(t *testing.T, c *node.Class, args node.Args) []node.Value {
 // requireNear compares every value of an image with that of another one.
 func requireNear(t *testing.T, want, got *raster.Image, most float64) {
 	t.Helper()
-	require.Equal(t, [4]int{want.Frames(), want.Height(), want.Width(), want.Channels()}, [4]int{got.Frames(), got.Height(), got.Width(), got.Channels()})
+	require.Equal(t, [4]int{want.Frames(), want.Height(), want.Width(), want.Channels()},
+		[4]int{got.Frames(), got.Height(), got.Width(), got.Channels()})
 	for f := range want.Frames() {
 		for y := range want.Height() {
 			require.InDeltaSlice(t, want.Row(nil, f, y), got.Row(nil, f, y), most)
@@ -162,14 +164,16 @@ func TestTilesComeTogetherAgain(t *testing.T) {
 	t.Parallel()
 	im, err := declareRamp(150, 100)
 	require.NoError(t, err)
-	tiles := outputs(t, image.SplitImageToTileList(), node.Args{"image": im, "tile_width": int64(64), "tile_height": int64(64), "overlap": int64(16)})[0].(node.List)
+	tiles := outputs(t, image.SplitImageToTileList(),
+		node.Args{"image": im, "tile_width": int64(64), "tile_height": int64(64), "overlap": int64(16)})[0].(node.List)
 	require.Len(t, tiles, 3*2)
 	last := tiles[5].(*raster.Image)
 	require.Equal(t, im.At(0, 99, 149, 0), last.At(0, 63, 63, 0), "the last tile ends with the picture")
 	for _, overlap := range []int64{16, 0} {
 		args := node.Args{"image_list": tiles, "final_width": int64(150), "final_height": int64(100), "overlap": overlap}
 		if overlap == 0 {
-			args["image_list"] = outputs(t, image.SplitImageToTileList(), node.Args{"image": im, "tile_width": int64(64), "tile_height": int64(64), "overlap": overlap})[0]
+			args["image_list"] = outputs(t, image.SplitImageToTileList(),
+				node.Args{"image": im, "tile_width": int64(64), "tile_height": int64(64), "overlap": overlap})[0]
 		}
 		requireNear(t, im, firstImage(t, outputs(t, image.ImageMergeTileList(), args)), 1e-4)
 	}
@@ -270,16 +274,33 @@ func TestFilesOfMoreThanEightBits(t *testing.T) {
 	require.IsType(t, &stdimage.NRGBA{}, got)
 
 	files, name = save("exr", "32-bit float", "linear")
-	back, alpha, err := deep.DecodeEXR(t.Context(), files.Saved[name])
-	require.NoError(t, err)
-	require.Equal(t, []float32{0.00002, 0.5, 1, 2, -1, 0.04}, back, "bit for bit")
+	rgb, alpha := lineOfEXR(t, files.Saved[name])
+	require.Equal(t, []float32{0.00002, 0.5, 1, 2, -1, 0.04}, rgb, "bit for bit")
 	require.Equal(t, []float32{0.25, 1}, alpha)
 	files, name = save("exr", "32-bit float", "sRGB")
-	back, _, err = deep.DecodeEXR(t.Context(), files.Saved[name])
-	require.NoError(t, err)
-	require.InDeltaSlice(t, []float32{0.0000015, 0.2140411, 1}, back[:3], 1e-6)
+	rgb, _ = lineOfEXR(t, files.Saved[name])
+	require.InDeltaSlice(t, []float32{0.0000015, 0.2140411, 1}, rgb[:3], 1e-6)
 	files, name = save("exr", "32-bit float", "HDR")
-	back, _, err = deep.DecodeEXR(t.Context(), files.Saved[name])
-	require.NoError(t, err)
-	require.InDeltaSlice(t, []float32{0, 0.0833333, 1}, back[:3], 1e-6)
+	rgb, _ = lineOfEXR(t, files.Saved[name])
+	require.InDeltaSlice(t, []float32{0, 0.0833333, 1}, rgb[:3], 1e-6)
+}
+
+// lineOfEXR reads an uncompressed EXR file of one line and two pixels with alpha: a header, the offset of the line, and
+// the line's number, size and channels in the order of their names.
+func lineOfEXR(t *testing.T, file []byte) (rgb, alpha []float32) {
+	t.Helper()
+	require.Equal(t, "v/1\x01\x02\x00\x00\x00", string(file[:8]), "the magic number and the version")
+	line := len(file) - 8 - 4*4*2
+	le := binary.LittleEndian
+	require.EqualValues(t, line, le.Uint64(file[line-8:]))
+	require.EqualValues(t, 0, le.Uint32(file[line:]))
+	require.EqualValues(t, 4*4*2, le.Uint32(file[line+4:]))
+	sample := func(channel, x int) float32 {
+		return math.Float32frombits(le.Uint32(file[line+8+4*(2*channel+x):]))
+	}
+	for x := range 2 {
+		alpha = append(alpha, sample(0, x))
+		rgb = append(rgb, sample(3, x), sample(2, x), sample(1, x))
+	}
+	return rgb, alpha
 }

@@ -214,7 +214,8 @@ func TestSaveImageNamesAndMetadata(t *testing.T) {
 		node.File{Filename: "2026-03-04_050607_30x20_1_00002_.png", Subfolder: "day", Folder: node.FolderOutput},
 	}}, res.UI)
 	data := m.files["output/day/2026-03-04_050607_30x20_0_00001_.png"]
-	require.Contains(t, string(data), "tEXtprompt\x00"+`{"7": {"class_type": "SaveImage", "inputs": {"n": 1.5, "t": "\u00e9\n\"<\ud834\udd1e"}}}`)
+	require.Contains(t, string(data), "tEXtprompt\x00"+`{"7": {"class_type": "SaveImage", "inputs": {"n": 1.5, "t": `+
+		`"\u00e9\n\"<\ud834\udd1e"}}}`)
 	require.Contains(t, string(data), "tEXtworkflow\x00"+`{"nodes": [], "v": null}`)
 	_, err := png.Decode(bytes.NewReader(data))
 	require.NoError(t, err)

@@ -91,7 +91,8 @@ func TestCropV2ShowsItsResult(t *testing.T) {
 	}{
 		{map[string]any{"x": int64(5)}, [4]int{1, 10, 15, 3}}, // the other members have their defaults
 		{map[string]any{}, [4]int{1, 10, 20, 3}},
-		{map[string]any{"x": int64(-3), "y": int64(0), "width": int64(2), "height": int64(2)}, [4]int{1, 2, 2, 3}}, // x counts from the right edge
+		// x counts from the right edge
+		{map[string]any{"x": int64(-3), "y": int64(0), "width": int64(2), "height": int64(2)}, [4]int{1, 2, 2, 3}},
 	} {
 		res := must(t, image.ImageCropV2(), newMemory(t), node.Args{"image": im, "crop_region": c.region})
 		require.Equal(t, c.want, size(imageOf(t, res.Outputs[0])), "%v", c.region)
@@ -277,7 +278,10 @@ func TestAnimatedPNGHoldsAllFrames(t *testing.T) {
 // A lossy file is never replaced by a lossless one.
 func TestAnimatedWebPWithLossesNeedsAWriter(t *testing.T) {
 	t.Parallel()
-	args := node.Args{"images": picture(t, 1, 8, 9, 3), "filename_prefix": "clip", "fps": 6.0, "lossless": false, "quality": int64(10), "method": "fastest"}
+	args := node.Args{
+		"images": picture(t, 1, 8, 9, 3), "filename_prefix": "clip", "fps": 6.0, "lossless": false, "quality": int64(10),
+		"method": "fastest",
+	}
 	_, _, err := run(t, image.SaveAnimatedWEBP(nil), newMemory(t), args)
 	require.Equal(t, fault.Invalid, fault.KindOf(err))
 	require.ErrorContains(t, err, "ffmpeg")
@@ -330,7 +334,13 @@ func TestQuantizeLeavesFewColours(t *testing.T) {
 
 func TestKontextSizesAreOfTheNearestAspectRatio(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ w, h, wantW, wantH int }{{10, 10, 1024, 1024}, {16, 9, 1392, 752}, {1, 100, 672, 1568}, {100, 1, 1568, 672}, {5, 4, 1104, 944}} {
+	for _, c := range []struct{ w, h, wantW, wantH int }{
+		{10, 10, 1024, 1024},
+		{16, 9, 1392, 752},
+		{1, 100, 672, 1568},
+		{100, 1, 1568, 672},
+		{5, 4, 1104, 944},
+	} {
 		im := picture(t, 1, c.h, c.w, 3)
 		require.Equal(t, [4]int{1, c.wantH, c.wantW, 3}, size(first(t, image.FluxKontextImageScale(), node.Args{"image": im})))
 	}

@@ -121,7 +121,8 @@ func loadPicture(ctx context.Context, call *node.Call) (*codec.Picture, error) {
 	}
 	defer file.Close()
 	if size := file.Info().Size; size > maxFileBytes {
-		return nil, fault.New(fault.Exhausted, fault.CodeFileLimit, "%s is %d bytes long; image files of at most %d bytes are read", name, size, maxFileBytes)
+		return nil, fault.New(fault.Exhausted, fault.CodeFileLimit, "%s is %d bytes long; image files of at most %d bytes are read", name, size,
+			maxFileBytes)
 	}
 	return codec.Decode(ctx, engine(call), file)
 }

@@ -46,7 +46,9 @@ func TestFilesAreLoadedAsComfyUIDoes(t *testing.T) {
 
 // requireLoaded requires that each value differs from the original's by at most the given number of 255ths; values of
 // files with more than 8 bits, by at most 1/1000.
-func requireLoaded(t *testing.T, most float64, want rastertest.Array, frames, height, width, channels int, row func([]float32, int, int) []float32) {
+func requireLoaded(t *testing.T, most float64, want rastertest.Array, frames, height, width, channels int,
+	row func([]float32, int, int) []float32,
+) {
 	t.Helper()
 	shape := []int{frames, height, width, channels}
 	require.Equal(t, want.Shape, shape[:len(want.Shape)])

@@ -16,7 +16,10 @@ func ImageAddNoise() *node.Class {
 		Description: "Adds noise to images. A seed gives the noise that PyTorch makes of it on a CPU.", SearchAliases: []string{"film grain"},
 		Inputs: []node.Input{
 			declare.Image("image", "The images."),
-			{Name: "seed", Type: node.Int, Default: 0, Min: 0, Max: uint64(1<<64 - 1), Control: true, Tooltip: "The same seed makes the same noise."},
+			{
+				Name: "seed", Type: node.Int, Default: 0, Min: 0, Max: uint64(1<<64 - 1), Control: true,
+				Tooltip: "The same seed makes the same noise.",
+			},
 			declare.Stepped(declare.Number("strength", 0.5, 0, 1, "How strong the noise is."), 0.01),
 		},
 		Outputs: declare.Images(""),

@@ -15,7 +15,8 @@ import (
 const matched node.Type = "COMFY_MATCHTYPE_V3"
 
 func cropInput() node.Input {
-	return declare.Preset(declare.Choice("crop", []string{"disabled", "center"}, "Whether to cut to the new aspect ratio instead of stretching."), "center")
+	return declare.Preset(declare.Choice("crop", []string{"disabled", "center"},
+		"Whether to cut to the new aspect ratio instead of stretching."), "center")
 }
 
 func sideInput(name, tooltip string) node.Input {
@@ -26,15 +27,21 @@ func sideInput(name, tooltip string) node.Input {
 func resizeTypes() node.Choices {
 	match := node.Input{Name: "match", Type: "IMAGE,MASK", Tooltip: "What has the size."}
 	return node.Choices{
-		{Key: "scale dimensions", Inputs: []node.Input{sideInput("width", "The new width; 0 keeps the aspect ratio."), sideInput("height", "The new height; 0 keeps the aspect ratio."), cropInput()}},
-		{Key: "scale by multiplier", Inputs: []node.Input{declare.Stepped(declare.Number("multiplier", 1, 0.01, 8, "The factor for both sides."), 0.01)}},
+		{Key: "scale dimensions", Inputs: []node.Input{
+			sideInput("width", "The new width; 0 keeps the aspect ratio."),
+			sideInput("height", "The new height; 0 keeps the aspect ratio."), cropInput(),
+		}},
+		{Key: "scale by multiplier", Inputs: []node.Input{declare.Stepped(declare.Number("multiplier", 1, 0.01, 8, "The factor for both sides."),
+			0.01)}},
 		{Key: "scale longer dimension", Inputs: []node.Input{sideInput("longer_size", "The length of the longer side.")}},
 		{Key: "scale shorter dimension", Inputs: []node.Input{sideInput("shorter_size", "The length of the shorter side.")}},
 		{Key: "scale width", Inputs: []node.Input{sideInput("width", "The new width.")}},
 		{Key: "scale height", Inputs: []node.Input{sideInput("height", "The new height.")}},
-		{Key: "scale total pixels", Inputs: []node.Input{declare.Stepped(declare.Number("megapixels", 1, 0.01, 16, "The size to reach, in 1024 × 1024."), 0.01)}},
+		{Key: "scale total pixels", Inputs: []node.Input{declare.Stepped(declare.Number("megapixels", 1, 0.01, 16,
+			"The size to reach, in 1024 × 1024."), 0.01)}},
 		{Key: "match size", Inputs: []node.Input{match, cropInput()}},
-		{Key: "scale to multiple", Inputs: []node.Input{declare.Integer("multiple", 8, 1, declare.MaxSide, "Both sides become multiples of this.")}},
+		{Key: "scale to multiple", Inputs: []node.Input{declare.Integer("multiple", 8, 1, declare.MaxSide,
+			"Both sides become multiples of this.")}},
 	}
 }
 
@@ -114,12 +121,15 @@ func imageOrMask(args node.Args, name string) (im *raster.Image, isMask bool, er
 	return nil, false, fault.New(fault.Invalid, fault.CodeInputType, "input %s is neither an image nor a mask", name)
 }
 
-func resizeTo(ctx context.Context, e raster.Engine, args node.Args, im *raster.Image, kind string, method raster.Method) (*raster.Image, error) {
+func resizeTo(ctx context.Context, e raster.Engine, args node.Args, im *raster.Image, kind string,
+	method raster.Method,
+) (*raster.Image, error) {
 	if kind == "scale to multiple" {
 		return toMultiple(ctx, e, args, im, method)
 	}
 	w, h, err := newSize(args, im, kind)
-	if err != nil || w == im.Width() && h == im.Height() && kind == "scale dimensions" && args["resize_type.width"] == int64(0) && args["resize_type.height"] == int64(0) {
+	if err != nil || w == im.Width() && h == im.Height() && kind == "scale dimensions" && args["resize_type.width"] == int64(0) &&
+		args["resize_type.height"] == int64(0) {
 		return im, err
 	}
 	if args["resize_type.crop"] == "center" && (kind == "scale dimensions" || kind == "match size") {
@@ -215,10 +225,14 @@ func toMultiple(ctx context.Context, e raster.Engine, args node.Args, im *raster
 func BatchMasksNode() *node.Class {
 	return &node.Class{
 		Name: "BatchMasksNode", DisplayName: "Batch Masks", Category: "image/mask", Module: modulePostProcessing,
-		Description: "Puts masks into one batch; all are brought to the size of the first.", SearchAliases: []string{"combine masks", "stack masks"},
+		Description:   "Puts masks into one batch; all are brought to the size of the first.",
+		SearchAliases: []string{"combine masks", "stack masks"},
 		Inputs: []node.Input{{
 			Name: "masks", Type: node.AutogrowType, Tooltip: "The masks to batch.",
-			Extra: map[string]any{"template": node.Autogrow{Each: node.Input{Name: "mask", Type: node.Mask}, Prefix: "mask", Min: 1, Max: maxBatched}},
+			Extra: map[string]any{"template": node.Autogrow{
+				Each: node.Input{Name: "mask", Type: node.Mask}, Prefix: "mask", Min: 1,
+				Max: maxBatched,
+			}},
 		}},
 		Outputs: []node.Output{{Type: node.Mask}},
 		Cost:    declare.PerPixel(scaleNanos),

@@ -89,7 +89,10 @@ func ShowFrames(ctx context.Context, call *node.Call, im *raster.Image) (node.Re
 // ShowAs writes the frames as temporary files and returns them. prefix precedes the usual prefix of their names;
 // first is the number of files that the call has written before.
 func ShowAs(ctx context.Context, call *node.Call, im *raster.Image, prefix string, first int) ([]any, error) {
-	to := target{folder: node.FolderTemp, prefix: prefix + strings.TrimPrefix(TemporaryPrefix(call), "ComfyUI"), level: previewLevel, first: first}
+	to := target{
+		folder: node.FolderTemp, prefix: prefix + strings.TrimPrefix(TemporaryPrefix(call), "ComfyUI"), level: previewLevel,
+		first: first,
+	}
 	res, err := saveFrames(ctx, call, im, to)
 	return res.UI["images"], err
 }

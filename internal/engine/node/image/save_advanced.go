@@ -32,7 +32,8 @@ func fileFormats() node.Choices {
 		return declare.Advanced(declare.Preset(declare.Choice("bit_depth", options, "The bits of a value in the file."), options[0]))
 	}
 	space := func(options ...string) node.Input {
-		return declare.Advanced(declare.Preset(declare.Choice("input_color_space", options, "What the values of the images mean. An EXR file gets linear light."), options[0]))
+		return declare.Advanced(declare.Preset(declare.Choice("input_color_space", options,
+			"What the values of the images mean. An EXR file gets linear light."), options[0]))
 	}
 	return node.Choices{
 		{Key: formatPNG, Inputs: []node.Input{depth(eightBit, sixteenBit), space(spaceSRGB)}},
@@ -124,7 +125,8 @@ func writerOf(format, depth, space string, texts []codec.Text) (writer, error) {
 			return deep.EncodeEXR(ctx, w, light, 0, primaries, long)
 		}, nil
 	}
-	return nil, fault.New(fault.Invalid, fault.CodeFormat, "format %.64q with depth %.64q and color space %.64q is not supported", format, depth, space)
+	return nil, fault.New(fault.Invalid, fault.CodeFormat, "format %.64q with depth %.64q and color space %.64q is not supported", format,
+		depth, space)
 }
 
 // linear returns an image in linear light. Alpha does not change.

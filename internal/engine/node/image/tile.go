@@ -63,11 +63,13 @@ type position struct{ x, y int }
 // edge of the picture.
 func (t tiling) places(width, height int) ([]position, error) {
 	if t.width < 1 || t.height < 1 || t.overlap < 0 { // linked values are not checked against the input's range
-		return nil, fault.New(fault.Invalid, fault.CodePixelLimit, "a picture cannot be cut into tiles of %d × %d pixels with an overlap of %d", t.width, t.height, t.overlap)
+		return nil, fault.New(fault.Invalid, fault.CodePixelLimit, "a picture cannot be cut into tiles of %d × %d pixels with an overlap of %d",
+			t.width, t.height, t.overlap)
 	}
 	across, down := offsets(width, t.width, t.overlap), offsets(height, t.height, t.overlap)
 	if len(across)*len(down) > maxTiles {
-		return nil, fault.New(fault.Exhausted, fault.CodePixelLimit, "the picture would have %d tiles; at most %d are allowed", len(across)*len(down), maxTiles)
+		return nil, fault.New(fault.Exhausted, fault.CodePixelLimit, "the picture would have %d tiles; at most %d are allowed",
+			len(across)*len(down), maxTiles)
 	}
 	var places []position
 	for _, y := range down {
@@ -95,7 +97,8 @@ func offsets(length, tile, overlap int) (at []int) {
 func ImageMergeTileList() *node.Class {
 	return &node.Class{
 		Name: "ImageMergeTileList", DisplayName: "Merge List of Tiles to Image", Category: "image/batch", Module: moduleImages, InputIsList: true,
-		Description: "Puts tiles together that overlap. Where several do, each counts the more the nearer its middle is.", SearchAliases: []string{"tile image"},
+		Description:   "Puts tiles together that overlap. Where several do, each counts the more the nearer its middle is.",
+		SearchAliases: []string{"tile image"},
 		Inputs: []node.Input{
 			declare.Image("image_list", "The tiles, row by row."),
 			declare.Count("final_width", 1024, 64, 2*declare.MaxSide, "The width of the picture."),
@@ -126,7 +129,8 @@ func runMerge(ctx context.Context, call *node.Call) (node.Result, error) {
 	for _, value := range call.Lists["image_list"] {
 		im, ok := value.(*raster.Image)
 		if !ok || len(tiles) > 0 && (im.Channels() != tiles[0].Channels() || im.Frames() != tiles[0].Frames()) {
-			return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "the tiles must all have the same size and the same number of channels")
+			return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType,
+				"the tiles must all have the same size and the same number of channels")
 		}
 		tiles = append(tiles, im)
 	}

@@ -17,7 +17,10 @@ func LayersFromBoundingBoxes() *node.Class {
 		Description: "Makes a layer of each image of a batch, at the place and in the size of its box.",
 		Inputs: []node.Input{
 			declare.Image("image", "The images."),
-			{Name: "bboxes", Type: "BOUNDING_BOX,ARRAY,STRING", Tooltip: "A box for each image: boxes in pixels, elements with a bbox in thousandths of the canvas, or either as JSON."},
+			{
+				Name: "bboxes", Type: "BOUNDING_BOX,ARRAY,STRING",
+				Tooltip: "A box for each image: boxes in pixels, elements with a bbox in thousandths of the canvas, or either as JSON.",
+			},
 			declare.Optional(declare.Mask("mask", "Where it is 1 the layer is transparent: one for all images, or one for each.")),
 			layersInput(),
 			flag("crop_to_content", true, "Cuts an image to the content_rect that its box names."),
@@ -50,7 +53,8 @@ func runFromBoxes(ctx context.Context, call *node.Call) (node.Result, error) {
 		return node.Result{}, err
 	}
 	if max(canvas.Width, canvas.Height) > layers.MaxSide { // linked values are not checked against the input's range
-		return node.Result{}, fault.New(fault.Invalid, fault.CodePixelLimit, "a canvas of %d × %d pixels exceeds the largest of %d × %d", canvas.Width, canvas.Height, layers.MaxSide, layers.MaxSide)
+		return node.Result{}, fault.New(fault.Invalid, fault.CodePixelLimit, "a canvas of %d × %d pixels exceeds the largest of %d × %d",
+			canvas.Width, canvas.Height, layers.MaxSide, layers.MaxSide)
 	}
 	boxes, err := boxesOf(call.Args["bboxes"], canvas)
 	if err != nil {
@@ -109,7 +113,8 @@ func (f fromBoxes) layer(ctx context.Context, i int, b box, z int) (layers.Layer
 		return l, err
 	}
 	if part.left >= l.Mask.Width() || part.top >= l.Mask.Height() {
-		return l, fault.New(fault.Invalid, fault.CodeEmptyCrop, "the content_rect of image %d lies outside its mask of %d × %d pixels", i, l.Mask.Width(), l.Mask.Height())
+		return l, fault.New(fault.Invalid, fault.CodeEmptyCrop, "the content_rect of image %d lies outside its mask of %d × %d pixels", i,
+			l.Mask.Width(), l.Mask.Height())
 	}
 	l.Mask, err = f.e.CropMask(ctx, l.Mask, part.left, part.top, part.width, part.height)
 	return l, err

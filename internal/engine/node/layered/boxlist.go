@@ -45,7 +45,8 @@ func boxesOf(value node.Value, canvas layers.Size) ([]box, error) {
 		}
 	}
 	if (canvas.Width <= 0 || canvas.Height <= 0) && holdsElement(value) {
-		return nil, fault.New(fault.Invalid, fault.CodeInputType, "boxes of elements are relative to a canvas; set canvas_width and canvas_height")
+		return nil, fault.New(fault.Invalid, fault.CodeInputType,
+			"boxes of elements are relative to a canvas; set canvas_width and canvas_height")
 	}
 	list, ok := value.([]any)
 	if !ok {

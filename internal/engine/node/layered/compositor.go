@@ -64,7 +64,8 @@ func runCompositor(ctx context.Context, call *node.Call) (node.Result, error) {
 		return node.Result{}, err
 	}
 	if n := stack.Frames(); n > layers.MaxLayers {
-		return node.Result{}, fault.New(fault.Exhausted, fault.CodeListTooLong, "a picture has %d layers; at most %d are allowed", n, layers.MaxLayers)
+		return node.Result{}, fault.New(fault.Exhausted, fault.CodeListTooLong, "a picture has %d layers; at most %d are allowed", n,
+			layers.MaxLayers)
 	}
 	e := declare.Engine(call)
 	pictures, files, err := picturesOf(ctx, call, e, stack)
@@ -88,7 +89,8 @@ func runCompositor(ctx context.Context, call *node.Call) (node.Result, error) {
 		return node.Result{}, err
 	}
 	ui := map[string][]any{
-		"images": shown, "animated": {false}, "compositor_layers": files, "compositor_inputs": asAny(fingerprints), "compositor_bboxes": shownPositions(pictures),
+		"images": shown, "animated": {false}, "compositor_layers": files, "compositor_inputs": asAny(fingerprints),
+		"compositor_bboxes": shownPositions(pictures),
 	}
 	if !usable && provided(call.Args["compositor"]) {
 		ui["compositor_state_stale"] = []any{true}

@@ -133,7 +133,8 @@ func TestLayersAreComposedAsComfyUIDoes(t *testing.T) {
 func requireSame(t *testing.T, name string, want *raster.Image, res node.Result) {
 	t.Helper()
 	got, hidden := res.Outputs[0].(*raster.Image), res.Outputs[1].(*raster.Mask)
-	require.Equal(t, []int{1, want.Height(), want.Width(), want.Channels()}, []int{got.Frames(), got.Height(), got.Width(), got.Channels()}, name)
+	require.Equal(t, []int{1, want.Height(), want.Width(), want.Channels()}, []int{got.Frames(), got.Height(), got.Width(), got.Channels()},
+		name)
 	for y := range want.Height() {
 		a, b := want.Row(nil, 0, y), got.Row(nil, 0, y)
 		require.InDeltaSlice(t, a, b, near, "%s: row %d", name, y)
@@ -194,7 +195,8 @@ func TestCompositionsAreBounded(t *testing.T) {
 
 	one, err := layer(t, nil)
 	require.NoError(t, err)
-	require.Equal(t, fault.Invalid, fault.KindOf(compose(one.Outputs[0], `{"layers":"`+strings.Repeat("x", 1<<20)+`"}`)), "a text that is too long")
+	require.Equal(t, fault.Invalid, fault.KindOf(compose(one.Outputs[0], `{"layers":"`+strings.Repeat("x", 1<<20)+`"}`)),
+		"a text that is too long")
 	grey, err := raster.NewImage(1, 2, 2, 1, make([]float32, 4))
 	require.NoError(t, err)
 	plain, err := layer(t, node.Args{"image": grey})
@@ -221,7 +223,10 @@ func TestMalformedBoxesAreRefused(t *testing.T) {
 		_, err := run(t, layered.LayersFromBoundingBoxes(), node.Args{"image": picture(t, "image_pair"), "bboxes": wrong})
 		require.Equal(t, fault.Invalid, fault.KindOf(err), "%.40v", wrong)
 	}
-	args := node.Args{"image": picture(t, "image_pair"), "bboxes": []any{element, map[string]any{"bbox": []any{"x", "y", "z", "w"}}}, "canvas_width": int64(9), "canvas_height": int64(9)}
+	args := node.Args{
+		"image": picture(t, "image_pair"), "bboxes": []any{element, map[string]any{"bbox": []any{"x", "y", "z", "w"}}},
+		"canvas_width": int64(9), "canvas_height": int64(9),
+	}
 	_, err := run(t, layered.LayersFromBoundingBoxes(), args)
 	require.Equal(t, fault.Invalid, fault.KindOf(err), "an element without numbers")
 	args["bboxes"], args["canvas_width"] = " ", int64(layers.MaxSide+1)
@@ -233,7 +238,8 @@ func TestLayersWithoutBoxesStackAtTheCorner(t *testing.T) {
 	t.Parallel()
 	before, err := layer(t, node.Args{"z_index": int64(-7)})
 	require.NoError(t, err)
-	res, err := run(t, layered.LayersFromBoundingBoxes(), node.Args{"image": picture(t, "image_pair"), "bboxes": " ", "layers": before.Outputs[0]})
+	res, err := run(t, layered.LayersFromBoundingBoxes(),
+		node.Args{"image": picture(t, "image_pair"), "bboxes": " ", "layers": before.Outputs[0]})
 	require.NoError(t, err)
 	stack := res.Outputs[0].(*layers.Stack)
 	require.Len(t, stack.Layers, 3)
@@ -246,9 +252,11 @@ func TestLayersWithoutBoxesStackAtTheCorner(t *testing.T) {
 // input.
 func FuzzSavedComposition(f *testing.F) {
 	for _, seed := range []string{
-		``, `{}`, `{"version":1,"canvas":{"w":9,"h":"7"},"layers":[{"opacity":0.5,"blend":"hue","transform":{"w":4,"rotation":1e300}}],"inputs":["?"],"order":[0],"background":{"color":"#12f"}}`,
+		``, `{}`, `{"version":1,"canvas":{"w":9,"h":"7"},"layers":[{"opacity":0.5,"blend":"hue","transform":{"w":4,"rotation":1e300}}],` +
+			`"inputs":["?"],"order":[0],"background":{"color":"#12f"}}`,
 		`{"canvas":{"w":1e9,"h":1},"layers":[null],"inputs":["?"]}`, `[[[[`, `{"canvas":{"w":NaN}}`,
-		`{"canvas":{"w":3,"h":3},"layers":[{"transform":{"x":-1e308,"y":1e308,"w":1e-9,"h":-0.0,"rotation":-3.1}}],"inputs":["?"],"background":{"color":"#é1"}}`,
+		`{"canvas":{"w":3,"h":3},"layers":[{"transform":{"x":-1e308,"y":1e308,"w":1e-9,"h":-0.0,"rotation":-3.1}}],"inputs":["?"],` +
+			`"background":{"color":"#é1"}}`,
 	} {
 		f.Add(seed)
 	}

@@ -26,7 +26,8 @@ type saved struct {
 func parseSaved(value node.Value) (*saved, error) {
 	if text, ok := value.(string); ok {
 		if len(text) > maxJSON {
-			return nil, fault.New(fault.Invalid, fault.CodeInputType, "input compositor of %d bytes is too long; at most %d bytes are read", len(text), maxJSON)
+			return nil, fault.New(fault.Invalid, fault.CodeInputType, "input compositor of %d bytes is too long; at most %d bytes are read",
+				len(text), maxJSON)
 		}
 		parsed, err := readJSON(text)
 		if err != nil {

@@ -124,6 +124,7 @@ func TestQuadmasksAreThoseOfComfyUI(t *testing.T) {
 		wider  int64
 	}{"quad_0": {source.Floats, 0}, "quad_1": {source.Floats, 1}, "quad_large": {large, 0}} {
 		args := node.Args{"mask": maskOf(t, 2, 9, 14, c.values...), "dilate_width": c.wider}
-		require.InDeltaSlice(t, rastertest.Load(t, "testdata/"+name+".npy").Floats, flat(t, must(t, mask.VOIDQuadmaskPreprocess(), args)), 1e-6, name)
+		require.InDeltaSlice(t, rastertest.Load(t, "testdata/"+name+".npy").Floats, flat(t, must(t, mask.VOIDQuadmaskPreprocess(), args)), 1e-6,
+			name)
 	}
 }

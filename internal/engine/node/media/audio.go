@@ -15,7 +15,10 @@ func EmptyAudio() *node.Class {
 		Name: "EmptyAudio", DisplayName: "Empty Audio", Category: "audio", Module: moduleAudio,
 		Description: "Makes a silent sound.", SearchAliases: []string{"blank audio", "silence"},
 		Inputs: []node.Input{
-			{Name: "duration", Type: node.Float, Default: 60.0, Min: 0.0, Max: uint64(math.MaxUint64), Step: 0.01, Tooltip: "The length in seconds."},
+			{
+				Name: "duration", Type: node.Float, Default: 60.0, Min: 0.0, Max: uint64(math.MaxUint64), Step: 0.01,
+				Tooltip: "The length in seconds.",
+			},
 			{Name: "sample_rate", Type: node.Int, Default: 44100, Min: 1, Max: 192000, Advanced: true, Tooltip: "Samples per second."},
 			{Name: "channels", Type: node.Int, Default: 2, Min: 1, Max: 2, Advanced: true, Tooltip: "1 is mono, 2 is stereo."},
 		},

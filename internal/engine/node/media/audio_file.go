@@ -49,7 +49,10 @@ type audioFormat struct {
 }
 
 func flac() audioFormat {
-	return audioFormat{".flac", "audio/flac", ffmpeg.Format{Muxer: []string{"-f", "flac"}, Audio: []string{"-c:a", "flac", "-sample_fmt", "s16"}}}
+	return audioFormat{".flac", "audio/flac", ffmpeg.Format{
+		Muxer: []string{"-f", "flac"},
+		Audio: []string{"-c:a", "flac", "-sample_fmt", "s16"},
+	}}
 }
 
 func mp3Qualities() []string { return []string{"V0", "128k", "320k"} }
@@ -67,7 +70,8 @@ const opusQuality = "128k"
 
 func opus(quality string) (audioFormat, bool) {
 	audio := []string{"-c:a", "libopus", "-b:a", quality}
-	return audioFormat{".opus", "audio/ogg", ffmpeg.Format{Muxer: []string{"-f", "opus"}, Audio: audio}}, slices.Contains(opusQualities(), quality)
+	return audioFormat{".opus", "audio/ogg", ffmpeg.Format{Muxer: []string{"-f", "opus"}, Audio: audio}},
+		slices.Contains(opusQualities(), quality)
 }
 
 // SaveAudio writes FLAC files.
@@ -103,7 +107,10 @@ func (f family) SaveAudioOpus() *node.Class {
 func (f family) saving(name, display string, format func(quality string) (audioFormat, bool), qualities ...string) *node.Class {
 	inputs := []node.Input{sounds("audio", "The sound to write."), prefix("audio/ComfyUI")}
 	if len(qualities) > 0 {
-		inputs = append(inputs, node.Input{Name: "quality", Type: node.Combo, Options: qualities, Default: qualities[0], Tooltip: "How much of the sound is kept."})
+		inputs = append(inputs, node.Input{
+			Name: "quality", Type: node.Combo, Options: qualities, Default: qualities[0],
+			Tooltip: "How much of the sound is kept.",
+		})
 	}
 	return &node.Class{
 		Name: name, DisplayName: display, Category: "audio", Module: moduleAudio,

@@ -44,7 +44,8 @@ func TestTheEqualizerDoesWhatFFmpegsFiltersDo(t *testing.T) {
 		for _, gains := range [][3]float64{{6, 0, 0}, {-12, 0, 0}, {0, 9, 0}, {0, -24, 0}, {0, 0, 5}, {0, 0, -7.5}, {-3, 4, 8}} {
 			in := noise(t, rate)
 			got := a.first("AudioEqualizer3Band", bands(in, gains[0], gains[1], gains[2])).(*media.Sound)
-			filters := fmt.Sprintf("bass=g=%[1]g:f=150:t=q:w=%[4]g:r=f64,equalizer=g=%[2]g:f=1200:t=q:w=1.3:r=f64,treble=g=%[3]g:f=4000:t=q:w=%[4]g:r=f64",
+			filters := fmt.Sprintf("bass=g=%[1]g:f=150:t=q:w=%[4]g:r=f64,equalizer=g=%[2]g:f=1200:t=q:w=1.3:r=f64,"+
+				"treble=g=%[3]g:f=4000:t=q:w=%[4]g:r=f64",
 				gains[0], gains[1], gains[2], 0.707/math.Sqrt2)
 			want := throughFFmpeg(t, rate, in.Channel(0), filters)
 			require.Equal(t, rate, got.Rate())
@@ -82,7 +83,8 @@ func TestEqualizerKeepsNeutralBandsAndClips(t *testing.T) {
 	got := a.first("AudioEqualizer3Band", bands(both, 24, 0, 0)).(*media.Sound)
 	require.EqualValues(t, 1, got.Channel(0)[1999])
 	require.EqualValues(t, 0, got.Channel(1)[1999], "channels do not mix")
-	require.InDelta(t, 0.5*math.Pow(10, -24.0/20), a.first("AudioEqualizer3Band", bands(both, -24, 0, 0)).(*media.Sound).Channel(0)[1999], 1e-4)
+	require.InDelta(t, 0.5*math.Pow(10, -24.0/20), a.first("AudioEqualizer3Band", bands(both, -24, 0, 0)).(*media.Sound).Channel(0)[1999],
+		1e-4)
 }
 
 func TestABandThatTheSoundDoesNotHaveIsRefused(t *testing.T) {

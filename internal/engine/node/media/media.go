@@ -30,7 +30,8 @@ func Classes(tool *ffmpeg.Tool) []*node.Class {
 	return []*node.Class{
 		f.LoadAudio(), f.SaveAudio(), f.SaveAudioMP3(), f.SaveAudioOpus(), f.SaveAudioAdvanced(), f.PreviewAudio(), EmptyAudio(),
 		TrimAudioDuration(), SplitAudioChannels(), JoinAudioChannels(), AudioConcat(), AudioMerge(), AudioAdjustVolume(), AudioEqualizer3Band(),
-		f.LoadVideo(), f.CreateVideo(), f.GetVideoComponents(), f.VideoSlice(), f.SaveVideo(), f.SaveWEBM(), f.VideoFrameSample(), f.VideoTemporalCrop(), f.VideoRandomTemporalCrop(),
+		f.LoadVideo(), f.CreateVideo(), f.GetVideoComponents(), f.VideoSlice(), f.SaveVideo(), f.SaveWEBM(), f.VideoFrameSample(),
+		f.VideoTemporalCrop(), f.VideoRandomTemporalCrop(),
 	}
 }
 

@@ -89,7 +89,8 @@ func TestASoundIsLoadedChangedAndSaved(t *testing.T) {
 	require.Equal(t, sides[0].(*media.Sound).Channel(0)[5], longer.Channel(1)[5])
 	silent := a.first("AudioMerge", node.Args{"audio1": loaded, "audio2": loaded, "merge_method": "subtract"}).(*media.Sound)
 	require.Zero(t, silent.Channel(0)[7])
-	require.InDelta(t, 10*loaded.(*media.Sound).Channel(0)[0], a.first("AudioAdjustVolume", node.Args{"audio": loaded, "volume": int64(20)}).(*media.Sound).Channel(0)[0], 1e-5)
+	require.InDelta(t, 10*loaded.(*media.Sound).Channel(0)[0],
+		a.first("AudioAdjustVolume", node.Args{"audio": loaded, "volume": int64(20)}).(*media.Sound).Channel(0)[0], 1e-5)
 
 	for class, want := range map[string]struct{ name, begins, kind string }{
 		"SaveAudio":     {"x/a_00001.flac", "fLaC", "audio/flac"},
@@ -269,7 +270,8 @@ func TestASavedVideoIsOfTheChosenKind(t *testing.T) {
 		require.NoError(t, err)
 		a.run("SaveVideo", node.Args{
 			"video": a.first("CreateVideo", node.Args{"images": frames, "fps": 10.0}), "filename_prefix": "crf", "format": "mp4",
-			"format.codec": "h264", "format.codec.encoding": "re-encode", "format.codec.encoding.crf": crf, "format.codec.encoding.color_space": "auto",
+			"format.codec": "h264", "format.codec.encoding": "re-encode", "format.codec.encoding.crf": crf,
+			"format.codec.encoding.color_space": "auto",
 		})
 		return len(a.files.Saved["crf_00001_.mp4"])
 	}

@@ -72,7 +72,8 @@ func (f family) CreateVideo() *node.Class {
 				return node.Result{}, err
 			}
 			if !(video.FPS >= 1 && video.FPS <= 120) { // linked values are not checked against the input's range
-				return node.Result{}, fault.New(fault.Invalid, fault.CodeFrameRate, "%g frames per second are out of range; a video has from 1 to 120", video.FPS)
+				return node.Result{}, fault.New(fault.Invalid, fault.CodeFrameRate, "%g frames per second are out of range; a video has from 1 to 120",
+					video.FPS)
 			}
 			return node.Result{Outputs: []node.Value{video}}, nil
 		},
@@ -128,7 +129,9 @@ func (f family) read(ctx context.Context, call *node.Call) (*media.Video, error)
 }
 
 // saveVideo writes a video in memory or a part of a file.
-func (f family) saveVideo(ctx context.Context, call *node.Call, video *media.Video, save node.Save, how ffmpeg.Format) (node.Result, error) {
+func (f family) saveVideo(ctx context.Context, call *node.Call, video *media.Video, save node.Save,
+	how ffmpeg.Format,
+) (node.Result, error) {
 	texts, err := tags(call)
 	if err != nil {
 		return node.Result{}, err
@@ -150,7 +153,9 @@ func (f family) saveVideo(ctx context.Context, call *node.Call, video *media.Vid
 	return node.Result{UI: map[string][]any{"images": {file}, "animated": {true}}}, nil
 }
 
-func (f family) rewrite(ctx context.Context, call *node.Call, w io.Writer, video *media.Video, how ffmpeg.Format, texts []ffmpeg.Tag) error {
+func (f family) rewrite(ctx context.Context, call *node.Call, w io.Writer, video *media.Video, how ffmpeg.Format,
+	texts []ffmpeg.Tag,
+) error {
 	file, err := call.Files.Open(ctx, video.File)
 	if err != nil {
 		return err
@@ -192,7 +197,8 @@ func (f family) SaveWEBM() *node.Class {
 				"vp9": {"-c:v", "libvpx-vp9", "-row-mt", "1"}, "av1": {"-c:v", "libaom-av1", "-cpu-used", "8"},
 			}[codec]
 			if !ok || !(crf >= 0 && crf <= 63) || !(video.FPS <= 1000) {
-				return node.Result{}, fault.New(fault.Invalid, fault.CodeEncoding, "codec %q at crf %g and %g frames per second is not supported", codec, crf, video.FPS)
+				return node.Result{}, fault.New(fault.Invalid, fault.CodeEncoding, "codec %q at crf %g and %g frames per second is not supported",
+					codec, crf, video.FPS)
 			}
 			how := ffmpeg.Format{
 				Muxer: []string{"-f", "webm"},
@@ -216,8 +222,14 @@ func (f family) VideoSlice() *node.Class {
 		Description: "Takes a part of a video.", SearchAliases: []string{"trim video", "cut video", "video clip"},
 		Inputs: []node.Input{
 			{Name: "video", Type: node.Video, Tooltip: "The video."},
-			{Name: "start_time", Type: node.Float, Default: 0.0, Min: -maxSeconds, Max: maxSeconds, Step: 0.001, Tooltip: "Where the part begins, in seconds."},
-			{Name: "duration", Type: node.Float, Default: 0.0, Min: 0.0, Step: 0.001, Tooltip: "The length of the part in seconds; 0 is to the end."},
+			{
+				Name: "start_time", Type: node.Float, Default: 0.0, Min: -maxSeconds, Max: maxSeconds, Step: 0.001,
+				Tooltip: "Where the part begins, in seconds.",
+			},
+			{
+				Name: "duration", Type: node.Float, Default: 0.0, Min: 0.0, Step: 0.001,
+				Tooltip: "The length of the part in seconds; 0 is to the end.",
+			},
 			{Name: "strict_duration", Type: node.Boolean, Default: false, Tooltip: "Whether a part that is shorter than asked for is an error."},
 		},
 		Outputs: []node.Output{{Type: node.Video}},
@@ -244,7 +256,8 @@ func (f family) runVideoSlice(ctx context.Context, call *node.Call) (node.Result
 		length = min(length, duration)
 	}
 	if !(length > 0) || strict && length < duration-1e-6 {
-		return node.Result{}, fault.New(fault.Invalid, fault.CodeVideoPart, "the video is %.3f s long; it has no part of %.3f s that begins at %.3f s", whole, duration, start)
+		return node.Result{}, fault.New(fault.Invalid, fault.CodeVideoPart,
+			"the video is %.3f s long; it has no part of %.3f s that begins at %.3f s", whole, duration, start)
 	}
 	part, err := cut(video, start, length)
 	if err != nil {

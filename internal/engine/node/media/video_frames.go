@@ -50,8 +50,9 @@ func (f family) VideoTemporalCrop() *node.Class {
 func (f family) VideoRandomTemporalCrop() *node.Class {
 	return &node.Class{
 		Name: "VideoRandomTemporalCrop", DisplayName: "Crop Video (Temporal Random)", Category: "video/transform", Module: moduleDataset,
-		Experimental: true,
-		Description:  "Keeps consecutive frames of a video, from one on that the seed chooses.", SearchAliases: []string{"crop video", "random crop"},
+		Experimental:  true,
+		Description:   "Keeps consecutive frames of a video, from one on that the seed chooses.",
+		SearchAliases: []string{"crop video", "random crop"},
 		Inputs: []node.Input{
 			{Name: "video", Type: node.Video, Tooltip: "The video."},
 			declare.Count("length", 16, 1, maxFrame, "How many frames to keep."),
@@ -99,11 +100,13 @@ func consecutive(video *media.Video, start, length int) (node.Result, error) {
 func (f family) VideoFrameSample() *node.Class {
 	return &node.Class{
 		Name: "VideoFrameSample", DisplayName: "Sample Video Frame", Category: "video", Module: moduleDataset, Experimental: true,
-		Description: "Keeps a number of frames of a video: evenly spaced, the first, the last, or some that the seed chooses.", SearchAliases: []string{"sample frames"},
+		Description:   "Keeps a number of frames of a video: evenly spaced, the first, the last, or some that the seed chooses.",
+		SearchAliases: []string{"sample frames"},
 		Inputs: []node.Input{
 			{Name: "video", Type: node.Video, Tooltip: "The video."},
 			declare.Count("num_frames", 16, 1, 9999, "How many frames to keep."),
-			declare.Preset(declare.Choice("strategy", []string{sampleUniform, sampleHead, sampleTail, sampleRandom}, "Which frames are kept."), sampleUniform),
+			declare.Preset(declare.Choice("strategy", []string{sampleUniform, sampleHead, sampleTail, sampleRandom}, "Which frames are kept."),
+				sampleUniform),
 			{Name: "seed", Type: node.Int, Default: 0, Min: 0, Max: uint64(math.MaxUint64), Tooltip: "Chooses the frames of the strategy random."},
 		},
 		Outputs: []node.Output{{Type: node.Video, Name: "video"}},

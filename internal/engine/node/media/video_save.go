@@ -31,7 +31,13 @@ func containers() []container {
 		{automatic, "_.mp4", "video/mp4", h264, mp4, "mp4", []string{"h264", "aac", "mp3"}},
 		{"mp4", "_.mp4", "video/mp4", h264, mp4, "mp4", []string{"h264", "aac", "mp3"}},
 		{"mkv", "_.mkv", "video/x-matroska", h264, []string{"-f", "matroska"}, "matroska", any},
-		{"webm", "_.webm", "video/webm", []string{automatic, "av1"}, []string{"-f", "webm"}, "webm", []string{"av1", "vp9", "vp8", "opus", "vorbis"}},
+		{
+			"webm", "_.webm", "video/webm",
+			[]string{automatic, "av1"},
+			[]string{"-f", "webm"},
+			"webm",
+			[]string{"av1", "vp9", "vp8", "opus", "vorbis"},
+		},
 	}
 }
 
@@ -46,7 +52,8 @@ func (f family) SaveVideo() *node.Class {
 	older.Extra["hidden"] = true
 	return &node.Class{
 		Name: "SaveVideo", DisplayName: "Save Video", Category: "video", Module: moduleVideo, Essentials: "Basics",
-		Description:   "Writes the video as a file into the output folder. What is encoded as asked for in a whole file of that kind is kept as it is.",
+		Description: "Writes the video as a file into the output folder. What is encoded as asked for in a whole file of that kind is kept " +
+			"as it is.",
 		SearchAliases: []string{"export video", "write video"},
 		Inputs: append([]node.Input{
 			{Name: "video", Type: node.Video, Tooltip: "The video to write."},

@@ -414,7 +414,13 @@ func (s *suite) refuses(t *testing.T) {
 	_, err := s.invoke(t, t.Context(), node.Args{}, 0)
 	s.requireRefusal(t, err, "no arguments")
 	good := s.args(t)
-	wrong := []node.Value{struct{}{}, nil, "text", int64(math.MinInt64), int64(math.MaxInt64), -1e300, 1e300, 0.0, true, node.List{}, []any{}, map[string]any{}}
+	wrong := []node.Value{
+		struct{}{},
+		nil, "text", int64(math.MinInt64), int64(math.MaxInt64), -1e300, 1e300, 0.0, true,
+		node.List{},
+		[]any{},
+		map[string]any{},
+	}
 	for name := range good {
 		for _, value := range wrong {
 			args := make(node.Args, len(good))

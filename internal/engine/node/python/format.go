@@ -210,7 +210,8 @@ func magnitude(v int64) uint64 {
 }
 
 func (s spec) formatFloat(v float64) (string, error) {
-	if s.kind == 's' || s.kind == 'd' || s.kind == 'b' || s.kind == 'o' || s.kind == 'x' || s.kind == 'X' || s.kind == 'c' || s.group != "" && s.kind == 'n' {
+	if s.kind == 's' || s.kind == 'd' || s.kind == 'b' || s.kind == 'o' || s.kind == 'x' || s.kind == 'X' || s.kind == 'c' || s.group != "" &&
+		s.kind == 'n' {
 		return "", bad("this format specification does not apply to floats")
 	}
 	text := s.float(math.Abs(v))

@@ -33,6 +33,7 @@ func TestJSONOfValues(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "[\n  1,\n  2.0,\n  NaN,\n  Infinity,\n  \"x\"\n]",
 		python.JSON([]any{int64(1), 2.0, math.NaN(), math.Inf(1), "x"}, 2))
-	require.Equal(t, "{\n \"y\": 1,\n \"x\": 2,\n \"a\": 3\n}", python.JSON(map[string]any{"a": int64(3), "x": int64(2), "y": int64(1)}, 1, "y", "x"))
+	require.Equal(t, "{\n \"y\": 1,\n \"x\": 2,\n \"a\": 3\n}",
+		python.JSON(map[string]any{"a": int64(3), "x": int64(2), "y": int64(1)}, 1, "y", "x"))
 	require.Equal(t, `"[a b]"`, python.JSON([2]string{"a", "b"}, 2), "what no JSON has is shown as text")
 }

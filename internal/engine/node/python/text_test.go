@@ -16,8 +16,9 @@ func TestReprIsPythons(t *testing.T) {
 	t.Parallel()
 	for want, value := range map[string]any{
 		"None": nil, "True": true, "False": false, "3": 3, "-4": int64(-4), "1.0": 1.0, "0.0001": 0.0001, "1e-05": 0.00001,
-		"1e+16": 1e16, "1234567890123456.0": 1234567890123456.0, "inf": math.Inf(1), "-inf": math.Inf(-1), "nan": math.NaN(), "-0.0": math.Copysign(0, -1),
-		"12": json.Number("12"), "0": json.Number("-0"), "12.0": json.Number("1.2e1"),
+		"1e+16": 1e16, "1234567890123456.0": 1234567890123456.0, "inf": math.Inf(1), "-inf": math.Inf(-1), "nan": math.NaN(),
+		"-0.0": math.Copysign(0, -1),
+		"12":   json.Number("12"), "0": json.Number("-0"), "12.0": json.Number("1.2e1"),
 		`'it is'`: "it is", `"it's"`: "it's", `'it\'s "so"'`: `it's "so"`, `'\\ \n\r\t\x00\x7f\xa0'`: "\\ \n\r\t\x00\x7f\u00a0",
 		`'ä日\u200b\U000e0001'`: "ä日\u200b\U000e0001",
 		"['a', \"b'\"]":        []string{"a", "b'"}, "[1, [], {}]": []any{int64(1), []any{}, map[string]any{}},

@@ -6,10 +6,13 @@ package remote
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
 )
@@ -63,8 +66,27 @@ type input struct {
 	open bool // values are not checked, because only the server knows the choices
 }
 
+// maxName bounds the name of a class, in bytes. The longest of published node packs have about a hundred.
+const maxName = 256
+
+// checkName refuses a name that no graph can use, or that would make messages and pages unreadable.
+func checkName(name string) error {
+	switch {
+	case name == "":
+		return errors.New("a class has no name")
+	case len(name) > maxName:
+		return fmt.Errorf("class %q…: its name has %d bytes, more than %d", name[:40], len(name), maxName)
+	case !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return r == utf8.RuneError || unicode.IsControl(r) }):
+		return fmt.Errorf("class %q: its name has characters that are not text", name)
+	}
+	return nil
+}
+
 // Parse reads the definition of a class. A malformed definition is an error.
 func Parse(name string, raw json.RawMessage) (*Definition, error) {
+	if err := checkName(name); err != nil {
+		return nil, err
+	}
 	d := &Definition{Name: name, raw: raw}
 	if err := json.Unmarshal(raw, &d.head); err != nil {
 		return nil, fmt.Errorf("class %s: %w", name, err)
@@ -253,7 +275,10 @@ func (in *input) uploads(opts options) {
 		in.Folder = node.FolderOutput
 	}
 	in.Extra = map[string]any{}
-	for key, set := range map[string]bool{"image_upload": opts.ImageUpload, "audio_upload": opts.AudioUpload, "video_upload": opts.VideoUpload} {
+	for key, set := range map[string]bool{
+		"image_upload": opts.ImageUpload, "audio_upload": opts.AudioUpload,
+		"video_upload": opts.VideoUpload,
+	} {
 		if set {
 			in.Extra[key] = true
 		}

@@ -19,24 +19,30 @@ const strange = `{
 			"model": ["MODEL", {"tooltip": "What samples.", "rawLink": true}],
 			"ckpt_name": [["a.safetensors", "b.safetensors"], {"tooltip": "A file."}],
 			"mode": ["COMBO", {"options": ["fast", "fine"], "multiselect": false, "tooltip": "How."}],
-			"strength": ["FLOAT", {"default": 1.0, "min": -10.0, "max": 10.0, "step": 0.01, "round": 0.001, "display": "slider"}],
+			"strength": ["FLOAT", {"default": 1.0, "min": -10.0, "max": 10.0, "step": 0.01, "round": 0.001, "display": "slider"}],` +
+	`
 			"voice": ["COMBO", {"remote": {"route": "/proxy/voices", "refresh_button": true}, "multiselect": true}],
 			"format": ["COMFY_DYNAMICCOMBO_V3", {"options": [
 				{"key": "auto", "inputs": {"required": {}}},
-				{"key": "model", "inputs": {"required": {"name": ["COMBO", {"options": ["x"]}]}, "optional": {"crf": ["FLOAT", {"default": 23.0}]}}}
+				{"key": "model", "inputs": {"required": {"name": ["COMBO", {"options": ["x"]}]}, "optional": {"crf": ["FLOAT", {"default": ` +
+	`23.0}]}}}
 			]}],
-			"values": ["COMFY_AUTOGROW_V3", {"template": {"input": {"required": {"value": ["COMFY_MATCHTYPE_V3", {"template": {"template_id": "T", "allowed_types": "IMAGE,MASK"}}]}}, "prefix": "value", "min": 1, "max": 10}}]
+			"values": ["COMFY_AUTOGROW_V3", {"template": {"input": {"required": {"value": ["COMFY_MATCHTYPE_V3", {"template": {"template_id": ` +
+	`"T", "allowed_types": "IMAGE,MASK"}}]}}, "prefix": "value", "min": 1, "max": 10}}]
 		},
-		"optional": {"image": ["COMBO", {"image_upload": true, "options": ["of-the-server.png", "none"], "tooltip": "A picture."}]},
+		"optional": {"image": ["COMBO", {"image_upload": true, "options": ["of-the-server.png", "none"], "tooltip": "A picture."}]},` +
+	`
 		"hidden": {"prompt": "PROMPT", "unique_id": ["UNIQUE_ID"], "token": "AUTH_TOKEN_COMFY_ORG"}
 	},
 	"input_order": {"required": ["model", "ckpt_name"], "optional": ["image"], "hidden": ["prompt"]},
 	"is_input_list": false, "output": ["COMFY_MATCHTYPE_V3", ["one", "two"]], "output_is_list": [false, false],
 	"output_name": ["out", "choice"], "output_tooltips": ["What comes out.", null], "output_matchtypes": ["T", null],
 	"name": "Strange", "display_name": "Strange Node", "description": "Does \u00e9verything <b>strange</b> & more.",
-	"python_module": "custom_nodes.strange", "category": "strange/things", "output_node": true, "has_intermediate_output": false,
+	"python_module": "custom_nodes.strange", "category": "strange/things", "output_node": true, "has_intermediate_output": ` +
+	`false,
 	"search_aliases": ["odd"], "deprecated": true, "experimental": true, "dev_only": false, "api_node": true,
-	"price_badge": {"engine": "jsonata", "expr": "{\"usd\": 1.0}"}, "essentials_category": "Basics", "of_a_newer_version": {"kept": [1, 2.50]}
+	"price_badge": {"engine": "jsonata", "expr": "{\"usd\": 1.0}"}, "essentials_category": "Basics", "of_a_newer_version": ` +
+	`{"kept": [1, 2.50]}
 }`
 
 // define returns the definition that clients read of the only class of the servers with these definitions.
@@ -44,8 +50,8 @@ func define(t *testing.T, files node.Files, written ...string) string {
 	t.Helper()
 	var documents []*remote.Document
 	for _, raw := range written {
-		d, err := remote.ParseDocument(raw, []string{"Strange"}, map[string]json.RawMessage{"Strange": json.RawMessage(raw)})
-		require.NoError(t, err)
+		d := remote.ParseDocument(raw, []string{"Strange"}, map[string]json.RawMessage{"Strange": json.RawMessage(raw)})
+		require.Empty(t, d.LeftOut)
 		documents = append(documents, d)
 	}
 	classes, err := remote.Merge(documents)
@@ -99,7 +105,10 @@ func TestChoicesAreThoseOfAllServers(t *testing.T) {
 		required["ckpt_name"].([]any)[0] = []any{"c.safetensors", "a.safetensors"}
 		required["mode"].([]any)[1].(map[string]any)["options"] = []any{"best"}
 		required["format"].([]any)[1].(map[string]any)["options"] = []any{
-			map[string]any{"key": "model", "inputs": map[string]any{"required": map[string]any{"name": []any{"COMBO", map[string]any{"options": []any{"y"}}}}}},
+			map[string]any{"key": "model", "inputs": map[string]any{"required": map[string]any{"name": []any{
+				"COMBO",
+				map[string]any{"options": []any{"y"}},
+			}}}},
 			map[string]any{"key": "raw", "inputs": map[string]any{"required": map[string]any{}}},
 		}
 		inputs(d, "optional")["image"].([]any)[1].(map[string]any)["options"] = []any{"of-the-other.png"}
@@ -111,7 +120,8 @@ func TestChoicesAreThoseOfAllServers(t *testing.T) {
 		required["mode"].([]any)[1].(map[string]any)["options"] = []any{"fast", "fine", "best"}
 		format := required["format"].([]any)[1].(map[string]any)
 		alternatives := format["options"].([]any)
-		alternatives[1].(map[string]any)["inputs"].(map[string]any)["required"].(map[string]any)["name"].([]any)[1] = map[string]any{"options": []any{"x", "y"}}
+		second := alternatives[1].(map[string]any)["inputs"].(map[string]any)["required"].(map[string]any)
+		second["name"].([]any)[1] = map[string]any{"options": []any{"x", "y"}}
 		format["options"] = append(alternatives, map[string]any{"key": "raw", "inputs": map[string]any{"required": map[string]any{}}})
 		inputs(d, "optional")["image"].([]any)[1].(map[string]any)["options"] = []any{"none", "mine.png"}
 	})
@@ -121,8 +131,8 @@ func TestChoicesAreThoseOfAllServers(t *testing.T) {
 // An error about a value contains the input as the server declares it.
 func TestInputsKeepTheirDeclaration(t *testing.T) {
 	t.Parallel()
-	d, err := remote.ParseDocument("", []string{"Strange"}, map[string]json.RawMessage{"Strange": json.RawMessage(strange)})
-	require.NoError(t, err)
+	d := remote.ParseDocument("", []string{"Strange"}, map[string]json.RawMessage{"Strange": json.RawMessage(strange)})
+	require.Empty(t, d.LeftOut)
 	classes, err := remote.Merge([]*remote.Document{d})
 	require.NoError(t, err)
 	for name, want := range map[string]string{

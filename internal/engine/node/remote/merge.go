@@ -18,23 +18,37 @@ type Document struct {
 	Digest  string
 	Names   []string // in the server's order
 	Classes map[string]*Definition
+	LeftOut []string // why classes of the server cannot be used; the others can
 }
 
-// ParseDocument reads the definitions of a server. It leaves out malformed definitions and returns their errors
-// joined; the other definitions remain usable.
-func ParseDocument(digest string, names []string, definitions map[string]json.RawMessage) (*Document, error) {
+// ParseDocument reads the definitions of a server. It leaves out each class that cannot be used; the others remain usable.
+func ParseDocument(digest string, names []string, definitions map[string]json.RawMessage) *Document {
 	d := &Document{Digest: digest, Classes: make(map[string]*Definition, len(definitions))}
-	var malformed []error
 	for _, name := range names {
 		def, err := Parse(name, definitions[name])
+		if err == nil {
+			_, err = def.class()
+		}
 		if err != nil {
-			malformed = append(malformed, err)
+			d.LeftOut = append(d.LeftOut, err.Error())
 			continue
 		}
 		d.Names = append(d.Names, name)
 		d.Classes[name] = def
 	}
-	return d, errors.Join(malformed...)
+	return d
+}
+
+// Problem returns a sentence about the classes that are left out, or "".
+func (d *Document) Problem() string {
+	if len(d.LeftOut) == 0 {
+		return ""
+	}
+	more := ""
+	if n := len(d.LeftOut); n > 1 {
+		more = fmt.Sprintf("; and %d more", n-1)
+	}
+	return fmt.Sprintf("%d of %d classes cannot be used: %s%s", len(d.LeftOut), len(d.LeftOut)+len(d.Names), d.LeftOut[0], more)
 }
 
 // Missing returns the class or the choice that a server lacks to run a node of that class with these constants, or
@@ -196,7 +210,7 @@ func (d *Definition) class() (*node.Class, error) {
 	if slices.ContainsFunc(d.inputs, func(in input) bool { return in.Folder != "" }) {
 		c.Check, c.Fingerprint = d.checkFiles, d.fingerprint
 	}
-	return c, nil
+	return c, c.Validate()
 }
 
 // checkFiles refuses names of files that the account does not have, with ComfyUI's message.

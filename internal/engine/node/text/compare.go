@@ -114,5 +114,8 @@ func StringCompare() *node.Class {
 }
 
 func caseSensitive() node.Input {
-	return node.Input{Name: "case_sensitive", Type: node.Boolean, Default: true, Advanced: true, Tooltip: "Whether upper and lower case differ."}
+	return node.Input{
+		Name: "case_sensitive", Type: node.Boolean, Default: true, Advanced: true,
+		Tooltip: "Whether upper and lower case differ.",
+	}
 }

@@ -23,8 +23,9 @@ func RegexMatch() *node.Class {
 	return &node.Class{
 		Name: "RegexMatch", DisplayName: "Match Text", Category: "text", Module: moduleString,
 		Description: "Tells whether a regular expression matches anywhere in a text.",
-		Inputs:      append([]node.Input{multiline("string", "The text to look into."), multiline("regex_pattern", "The regular expression.")}, regexFlags()...),
-		Outputs:     []node.Output{{Type: node.Boolean, Name: "matches"}},
+		Inputs: append([]node.Input{multiline("string", "The text to look into."), multiline("regex_pattern", "The regular expression.")},
+			regexFlags()...),
+		Outputs: []node.Output{{Type: node.Boolean, Name: "matches"}},
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()
 			s, pattern, options := in.String("string"), in.String("regex_pattern"), regexOptions(in)
@@ -49,7 +50,10 @@ func RegexExtract() *node.Class {
 	inputs := []node.Input{
 		multiline("string", "The text to look into."),
 		multiline("regex_pattern", "The regular expression."),
-		{Name: "mode", Type: node.Combo, Options: []string{firstMatch, allMatches, firstGroup, allGroups}, Tooltip: "What is taken; several are put on lines of their own."},
+		{
+			Name: "mode", Type: node.Combo, Options: []string{firstMatch, allMatches, firstGroup, allGroups},
+			Tooltip: "What is taken; several are put on lines of their own.",
+		},
 	}
 	return &node.Class{
 		Name: "RegexExtract", DisplayName: "Extract Text", Category: "text", Module: moduleString,

@@ -88,7 +88,8 @@ const maxIndented = 1 << 20
 // indented returns JSON with two spaces a level, and anything else unchanged.
 func indented(text string) string {
 	var b bytes.Buffer
-	if len(text) > maxIndented || strings.Count(text, "[")+strings.Count(text, "{") > maxIndented/64 || json.Indent(&b, []byte(text), "", "  ") != nil || b.Len() > maxLength {
+	if len(text) > maxIndented || strings.Count(text, "[")+strings.Count(text, "{") > maxIndented/64 ||
+		json.Indent(&b, []byte(text), "", "  ") != nil || b.Len() > maxLength {
 		return text
 	}
 	return b.String()

@@ -25,7 +25,8 @@ func Classes() []*node.Class {
 	return []*node.Class{
 		PrimitiveString(), PrimitiveStringMultiline(), StringConcatenate(), StringReplace(), StringTrim(),
 		CaseConverter(), StringSubstring(), StringLength(), StringContains(), StringCompare(),
-		RegexMatch(), RegexExtract(), RegexReplace(), JsonExtractString(), ConvertDictionaryToString(), ConvertArrayToString(), StringFormat(), SaveText(), PreviewAny(),
+		RegexMatch(), RegexExtract(), RegexReplace(), JsonExtractString(), ConvertDictionaryToString(), ConvertArrayToString(), StringFormat(),
+		SaveText(), PreviewAny(),
 	}
 }
 

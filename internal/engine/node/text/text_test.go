@@ -75,7 +75,10 @@ func TestSaveTextWritesAFileOfItsFormat(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			files := nodetest.NewFiles()
-			inv := node.Invocation{Class: class(t, "SaveText"), Inputs: node.Args{"text": tt.text, "filename_prefix": "notes/%year%", "format": tt.format}}
+			inv := node.Invocation{
+				Class:  class(t, "SaveText"),
+				Inputs: node.Args{"text": tt.text, "filename_prefix": "notes/%year%", "format": tt.format},
+			}
 			res, err := inv.Run(t.Context(), node.Call{Files: files, SubmittedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)})
 			require.NoError(t, err)
 			require.Equal(t, tt.want, string(files.Saved["notes/2026_00001."+tt.format]))
@@ -143,7 +146,13 @@ func TestHugePatternsAreRefused(t *testing.T) {
 
 // FuzzRegexReplace checks that no pattern causes a panic, and that refused patterns are refused as bad input.
 func FuzzRegexReplace(f *testing.F) {
-	for _, seed := range [][3]string{{`(?P<n>a)(?P=n){,2}+[^]\--x[]`, `\g<n>\1`, "aab"}, {`(?x) a # b`, "", "a"}, {`(?(1)a|b)(c)\x4`, `\`, "c"}, {"[", "", ""}, {`\`, "", ""}} {
+	for _, seed := range [][3]string{
+		{`(?P<n>a)(?P=n){,2}+[^]\--x[]`, `\g<n>\1`, "aab"},
+		{`(?x) a # b`, "", "a"},
+		{`(?(1)a|b)(c)\x4`, `\`, "c"},
+		{"[", "", ""},
+		{`\`, "", ""},
+	} {
 		f.Add(seed[0], seed[1], seed[2])
 	}
 	f.Fuzz(func(t *testing.T, pattern, replace, s string) {
@@ -156,7 +165,10 @@ func FuzzRegexReplace(f *testing.F) {
 
 func TestSearchingTextsIsBounded(t *testing.T) {
 	t.Parallel()
-	res, err := run(t, "JsonExtractString", node.Args{"json_string": `{"k":` + strings.Repeat("[", 1<<20) + strings.Repeat("]", 1<<20) + "}", "key": "k"})
+	res, err := run(t, "JsonExtractString", node.Args{
+		"json_string": `{"k":` + strings.Repeat("[", 1<<20) + strings.Repeat("]", 1<<20) + "}",
+		"key":         "k",
+	})
 	require.NoError(t, err)
 	require.Equal(t, []node.Value{""}, res.Outputs, "nested too deep")
 	for class, args := range map[string]node.Args{

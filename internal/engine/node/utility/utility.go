@@ -98,8 +98,11 @@ func ColorToRGBInt() *node.Class {
 	return &node.Class{
 		Name: "ColorToRGBInt", DisplayName: "Color Picker", Category: "utilities", Module: "comfy_extras.nodes_color",
 		Description: "Yields a colour as a number, as #rrggbb, and its opacity.",
-		Inputs:      []node.Input{{Name: "color", Type: node.Color, Default: "#ffffff", Socketless: true, Tooltip: "The colour, #rrggbb or #rrggbbaa."}},
-		Outputs:     []node.Output{{Type: node.Int, Name: "rgb_int"}, {Type: node.Color, Name: "hex"}, {Type: node.Float, Name: "alpha"}},
+		Inputs: []node.Input{{
+			Name: "color", Type: node.Color, Default: "#ffffff", Socketless: true,
+			Tooltip: "The colour, #rrggbb or #rrggbbaa.",
+		}},
+		Outputs: []node.Output{{Type: node.Int, Name: "rgb_int"}, {Type: node.Color, Name: "hex"}, {Type: node.Float, Name: "alpha"}},
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()
 			text := in.String("color")

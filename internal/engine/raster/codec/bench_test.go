@@ -29,7 +29,10 @@ func BenchmarkPNG(b *testing.B) {
 	for y := range 1024 {
 		copy(std.Pix[y*std.Stride:], im.Row8(nil, 0, y))
 	}
-	for level, name := range map[png.CompressionLevel]string{png.BestSpeed: "image/png best speed", png.DefaultCompression: "image/png default"} {
+	for level, name := range map[png.CompressionLevel]string{
+		png.BestSpeed:          "image/png best speed",
+		png.DefaultCompression: "image/png default",
+	} {
 		b.Run(name, func(b *testing.B) {
 			encoder := png.Encoder{CompressionLevel: level}
 			for b.Loop() {

@@ -11,7 +11,6 @@ import (
 	"io"
 
 	"github.com/millrace-dev/millrace/internal/engine/raster"
-	"github.com/millrace-dev/millrace/internal/engine/raster/codec/deep"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -47,7 +46,6 @@ const (
 	WebP Format = "webp"
 	BMP  Format = "bmp"
 	TIFF Format = "tiff"
-	EXR  Format = "exr"
 )
 
 // layout is the result of scanning a file before any pixel is decoded.
@@ -73,7 +71,6 @@ func decoders() []decoder {
 		{WebP, isWebP, scanWebP, decodeWebP},
 		{BMP, prefixed("BM"), scanBMP, decodeBMP},
 		{TIFF, prefixed("II*\x00", "MM\x00*"), scanTIFF, decodeTIFF},
-		{EXR, deep.IsEXR, scanEXR, decodeEXR},
 	}
 }
 
@@ -250,15 +247,4 @@ func (f *frames) deepPicture(ctx context.Context, e raster.Engine, orientation i
 		return nil, err
 	}
 	return masked(ctx, e, im, a)
-}
-
-func scanEXR(data []byte) (layout, error) {
-	width, height, err := deep.SizeEXR(data)
-	return layout{width: width, height: height, frames: 1}, err
-}
-
-// decodeEXR reads values of linear light as they are, as ComfyUI does.
-func decodeEXR(ctx context.Context, data []byte, l layout) (*frames, error) {
-	rgb, alpha, err := deep.DecodeEXR(ctx, data)
-	return &frames{width: l.width, height: l.height, deepRGB: rgb, deepAlpha: alpha}, err
 }

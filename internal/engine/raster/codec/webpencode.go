@@ -34,7 +34,8 @@ type WebPAnimation struct {
 // Samples are clipped and truncated as in EncodePNG.
 func EncodeWebP(ctx context.Context, w io.Writer, im *raster.Image, o WebPAnimation) error {
 	if im.Width() > maxWebPSide || im.Height() > maxWebPSide {
-		return fault.New(fault.Invalid, fault.CodeWebPSize, "a WebP image is at most %d pixels a side; this one is %d×%d", maxWebPSide, im.Width(), im.Height())
+		return fault.New(fault.Invalid, fault.CodeWebPSize, "a WebP image is at most %d pixels a side; this one is %d×%d", maxWebPSide,
+			im.Width(), im.Height())
 	}
 	if o.FrameMillis < 0 || o.FrameMillis > maxFrameMillis {
 		return fmt.Errorf("a frame time of %d ms is out of the range 0 to %d", o.FrameMillis, maxFrameMillis)

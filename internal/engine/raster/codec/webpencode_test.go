@@ -40,7 +40,8 @@ func TestAWebPAnimationReadsBackEqual(t *testing.T) {
 		require.Equal(t, []string{"VP8X", "ANIM", "ANMF", "ANMF", "ANMF", "EXIF"}, ids)
 		require.Equal(t, []byte{flags, 0, 0, 0, 56, 0, 0, 40, 0, 0}, bodies[0], "metadata, an animation, and alpha where there is some")
 		require.Equal(t, make([]byte, 6), bodies[1], "for ever")
-		require.Equal(t, []byte{0, 0, 0, 0, 0, 0, 56, 0, 0, 40, 0, 0, 0x70, 0x11, 0x01, 2}, bodies[2][:16], "the whole canvas for 70 s, in place of what was there")
+		require.Equal(t, []byte{0, 0, 0, 0, 0, 0, 56, 0, 0, 40, 0, 0, 0x70, 0x11, 0x01, 2}, bodies[2][:16],
+			"the whole canvas for 70 s, in place of what was there")
 
 		pic, err := codec.Decode(t.Context(), raster.Engine{}, bytes.NewReader(buf.Bytes()))
 		require.NoError(t, err)
@@ -99,7 +100,8 @@ func TestEncodeWebPRefusesWhatTheFormatCannotHold(t *testing.T) {
 	var buf bytes.Buffer
 	require.Equal(t, fault.Invalid, fault.KindOf(codec.EncodeWebP(t.Context(), &buf, wide, codec.WebPAnimation{})))
 	small := noisy(t, 1, 2, 2, 3)
-	require.Equal(t, fault.Invalid, fault.KindOf(codec.EncodeWebP(t.Context(), &buf, small, codec.WebPAnimation{Metadata: []codec.Text{{Key: "a", Value: "b\x00"}}})))
+	require.Equal(t, fault.Invalid, fault.KindOf(codec.EncodeWebP(t.Context(), &buf, small,
+		codec.WebPAnimation{Metadata: []codec.Text{{Key: "a", Value: "b\x00"}}})))
 	require.Error(t, codec.EncodeWebP(t.Context(), &buf, small, codec.WebPAnimation{FrameMillis: 1 << 24}))
 	require.Zero(t, buf.Len())
 }

@@ -80,7 +80,10 @@ func (f *Front) current() FrontRules {
 
 func (f *Front) config(*tls.ClientHelloInfo) (*tls.Config, error) {
 	rules := f.current()
-	cfg := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{rules.Certificate}, NextProtos: []string{"h2"}, SessionTicketsDisabled: true}
+	cfg := &tls.Config{
+		MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{rules.Certificate}, NextProtos: []string{"h2"},
+		SessionTicketsDisabled: true,
+	}
 	if rules.ClientCAs != nil {
 		cfg.ClientAuth, cfg.ClientCAs = tls.RequireAndVerifyClientCert, rules.ClientCAs
 	}

@@ -25,9 +25,9 @@ import (
 	"go.temporal.io/sdk/client"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/millrace-dev/millrace/internal/localstack/stacktest/ports"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal"
 	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
-	"github.com/millrace-dev/millrace/test/ports"
 )
 
 // Env names a frontend, HOST:PORT, to use instead of a private server.

@@ -32,8 +32,8 @@ create table events (
 create index events_document on events ((substring(data::text from '"document":\{"blob":"(blake3:[0-9a-f]{64})"\}')))
     where type = 'job.submitted.v1' and substring(data::text from '"document":\{"blob":"(blake3:[0-9a-f]{64})"\}') is not null;
 
--- Events are removed by prune_facts alone, which sets the flag for its own duration.
-create function events_are_facts() returns trigger language plpgsql as $$
+-- Events are removed by prune_events alone, which sets the flag for its own duration.
+create function events_are_final() returns trigger language plpgsql as $$
 begin
     if tg_op = 'DELETE' and current_setting('millrace.pruning', true) = 'on' then
         return null;
@@ -41,8 +41,8 @@ begin
     raise exception 'the event log is append-only: % refused', tg_op;
 end $$;
 
-create trigger events_are_facts before update or delete or truncate on events
-    for each statement execute function events_are_facts();
+create trigger events_are_final before update or delete or truncate on events
+    for each statement execute function events_are_final();
 
 -- append_events appends to one or more distinct streams and returns the events it placed; an append
 -- whose first id is recorded already, or whose rules are broken, places none. Order matters and
@@ -122,18 +122,19 @@ begin
     end if;
 end $$;
 
--- prune_facts removes the events of a retired job below the event that says so. It removes nothing of a
--- stream that is open or does not end with that event.
-create function prune_facts(in_stream text, retired bigint) returns bigint language plpgsql
-set millrace.pruning = 'on'
-as $$
+-- prune_events removes the events of a retired job below the event that says so. It removes nothing of a
+-- stream that is open or does not end with that event. It sets the parameter itself: only a superuser may attach one that
+-- PostgreSQL does not know to a function, and most hosted databases have none.
+create function prune_events(in_stream text, retired bigint) returns bigint language plpgsql as $$
 declare
     gone bigint;
 begin
+    perform set_config('millrace.pruning', 'on', true);
     delete from events where stream = in_stream and version < retired
         and exists (select from streams where id = in_stream and closed and version = retired)
         and exists (select from events where stream = in_stream and version = retired and type = 'job.retired.v1');
     get diagnostics gone = row_count;
+    perform set_config('millrace.pruning', 'off', true);
     return gone;
 end $$;
 

@@ -11,7 +11,8 @@ create table accounts (
     router_denied text[]  not null default '{}', -- models that it may not use although router_models allows them
     suspended     boolean not null default false, -- all its credentials are refused
     tier_token_at timestamptz, -- when the token that last set the tier was issued: an older one does not take it back
-    storage_limit bigint check (storage_limit >= 0) -- bytes; 0 = none, null = the deployment's
+    storage_limit bigint check (storage_limit >= 0), -- bytes; 0 = none, null = the deployment's
+    server_labels text[] -- labels of ComfyUI servers that its jobs may ask for: null = every label, empty = none
 );
 
 -- The account of the modes none and token.

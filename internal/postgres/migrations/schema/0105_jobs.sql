@@ -63,6 +63,16 @@ create table job_retries (
 );
 create index job_retries_origin on job_retries (origin);
 
+-- The ids that clients chose for their jobs, unique within an account, and the ids for which they stand. A job without a
+-- row is known to clients by its own id. Rows stay when a job is gone, as its stream does: its ids are never given again.
+create table job_public_ids (
+    account   text not null,
+    public_id uuid not null,
+    job_id    uuid not null unique,
+    primary key (account, public_id)
+);
+create index job_public_ids_public on job_public_ids (public_id); -- for operators, who ask without an account
+
 -- View jobs_v1: one row per job, folded from its stream. No defaults: a row depends on events only.
 create table jobs_v1 (
     id         text             not null,
@@ -87,6 +97,29 @@ create index jobs_v1_metadata on jobs_v1 using gin (metadata jsonb_path_ops) wit
 create index jobs_v1_queued on jobs_v1 (account, number, submitted, id) where state = 'queued';
 -- What is past its retention is found by age.
 create index jobs_v1_age on jobs_v1 (created_at, id);
+
+-- View job_index_v1: what jobs are looked for by, beside their state and metadata, which jobs_v1 has.
+create table job_index_v1 (
+    id        text     not null,
+    account   text     not null,
+    submitted bigint   not null, -- position of the submission
+    version   bigint   not null, -- of the stream, folded so far
+    title     text     not null,
+    classes   text[]   not null,
+    models    text[]   not null, -- names of model files and of partner models in the graph
+    servers   text[]   not null, -- addresses of ComfyUI servers that ran a part of it
+    code      text     not null, -- of the failure, '' = none
+    class     text     not null, -- of the node that failed
+    cause     text     not null, -- the failure's message without what differs from job to job
+    words     tsvector not null,
+    constraint job_index_v1_id primary key (id)
+);
+create index job_index_v1_listing on job_index_v1 (account, submitted desc);
+create index job_index_v1_failures on job_index_v1 (account, submitted desc) where code <> '';
+create index job_index_v1_classes on job_index_v1 using gin (classes);
+create index job_index_v1_models on job_index_v1 using gin (models);
+create index job_index_v1_words on job_index_v1 using gin (words);
+create index job_index_v1_newest on job_index_v1 (submitted desc); -- operators list the jobs of all accounts
 
 -- View history_v1: which finished jobs an account has taken out of its history, folded from the streams
 -- history-<account>. The jobs themselves and their events stay.

@@ -50,9 +50,18 @@ create table asset_holds (
 );
 create index asset_holds_job on asset_holds (job_id);
 
--- View assets_v2: one row per asset, folded from its stream. Owners rename, tag and describe files, and the hosted surface
+-- The ids that clients chose for their assets, as job_public_ids has those of jobs.
+create table asset_public_ids (
+    account   text not null,
+    public_id uuid not null,
+    asset_id  uuid not null unique,
+    primary key (account, public_id)
+);
+create index asset_public_ids_public on asset_public_ids (public_id);
+
+-- View assets_v1: one row per asset, folded from its stream. Owners rename, tag and describe files, and the hosted surface
 -- lists them by labels, names, sizes and metadata. No defaults: a row depends on events only.
-create table assets_v2 (
+create table assets_v1 (
     id         text             not null,
     account    text             not null,
     state      text             not null,
@@ -68,45 +77,45 @@ create table assets_v2 (
     metadata   jsonb,                     -- null = none
     expires_at timestamptz,               -- null = never
     asset      json             not null, -- the folded state
-    constraint assets_v2_id primary key (id)
+    constraint assets_v1_id primary key (id)
 ) with (fillfactor = 80);
 
 -- Listings of what is still there, in each of their orders.
-create index assets_v2_listing on assets_v2 (account, created desc) where state in ('live', 'rejected');
-create index assets_v2_by_change on assets_v2 (account, changed) where state in ('live', 'rejected');
-create index assets_v2_by_label on assets_v2 (account, label, created) where state in ('live', 'rejected');
-create index assets_v2_by_size on assets_v2 (account, size, created) where state in ('live', 'rejected');
-create index assets_v2_by_hash on assets_v2 (account, hash) where state in ('live', 'rejected');
+create index assets_v1_listing on assets_v1 (account, created desc) where state in ('live', 'rejected');
+create index assets_v1_by_change on assets_v1 (account, changed) where state in ('live', 'rejected');
+create index assets_v1_by_label on assets_v1 (account, label, created) where state in ('live', 'rejected');
+create index assets_v1_by_size on assets_v1 (account, size, created) where state in ('live', 'rejected');
+create index assets_v1_by_hash on assets_v1 (account, hash) where state in ('live', 'rejected');
 -- Few files carry metadata, and only these can match a filter by it.
-create index assets_v2_described on assets_v2 (account, created desc) where state in ('live', 'rejected') and metadata is not null;
+create index assets_v1_described on assets_v1 (account, created desc) where state in ('live', 'rejected') and metadata is not null;
 -- What has ended and waits for the sweep is counted and is not there.
-create index assets_v2_end on assets_v2 (account, expires_at) where state in ('live', 'rejected') and expires_at is not null;
+create index assets_v1_end on assets_v1 (account, expires_at) where state in ('live', 'rejected') and expires_at is not null;
 
 -- One row for each tag, and for each label, of an asset that is there: a listing by either comes in order without
 -- sorting all that carry it.
-create table assets_v2_tags (
+create table assets_v1_tags (
     account text   not null,
     tag     text   not null,
-    created bigint not null, -- as in assets_v2
+    created bigint not null, -- as in assets_v1
     id      text   not null,
-    constraint assets_v2_tags_id primary key (account, tag, created)
+    constraint assets_v1_tags_id primary key (account, tag, created)
 );
-create table assets_v2_labels (
+create table assets_v1_labels (
     account text             not null,
     label   text collate "C" not null,
-    created bigint           not null, -- as in assets_v2
+    created bigint           not null, -- as in assets_v1
     id      text             not null,
-    constraint assets_v2_labels_id primary key (account, label, created)
+    constraint assets_v1_labels_id primary key (account, label, created)
 );
 
 -- How many assets that are there carry a label; the label '' counts all. A label that none carries has no row.
-create table assets_v2_counts (
+create table assets_v1_counts (
     account text             not null,
     label   text collate "C" not null,
     count   bigint           not null,
-    constraint assets_v2_counts_id primary key (account, label)
+    constraint assets_v1_counts_id primary key (account, label)
 ) with (fillfactor = 80);
-create index assets_v2_counts_most on assets_v2_counts (account, count desc, label);
+create index assets_v1_counts_most on assets_v1_counts (account, count desc, label);
 
 -- Exports that are accepted and not over: what the sweep looks after, and what an equal request joins. The row goes
 -- with the event that ends the export. This is no view.
@@ -118,3 +127,16 @@ create table exports (
     since       timestamptz not null default now()
 );
 create unique index exports_same on exports (account, fingerprint);
+
+-- Downloads that are accepted and not over: what the sweep looks after, and what an equal request joins. The row goes
+-- with the event that ends the download. This is no view.
+create table downloads (
+    id          uuid primary key,
+    account     text not null,
+    fingerprint bytea not null, -- of the request
+    since       timestamptz not null default now(),
+    -- The address as the client gave it, encrypted: its query may be a credential, so that the event of the download has
+    -- the address without it.
+    source      bytea not null
+);
+create unique index downloads_same on downloads (account, fingerprint);

@@ -31,9 +31,11 @@ create table call_queue (
     held       bigint  not null,
     costly     boolean not null,
     payload    jsonb   not null,
-    expires_at timestamptz not null
+    expires_at timestamptz not null,
+    -- A call that a node of a job asked for waits before the calls of the queued delivery: its job has begun.
+    of_job     boolean generated always as (payload ? 'for') stored
 );
-create index call_queue_order on call_queue (account, seq);
+create index call_queue_order on call_queue (account, of_job desc, seq);
 create index call_queue_expiry on call_queue (expires_at);
 
 -- Idempotency keys of calls. A row whose time has passed counts as absent and is taken over by the
@@ -44,7 +46,7 @@ create table call_keys (
     fingerprint bytea not null check (length(fingerprint) = 32), -- of method, path and query, body
     call_id     uuid not null,
     expires_at  timestamptz not null,
-    delivered   boolean not null default false, -- the caller has all of an answer that cannot be replayed
+    delivered_at timestamptz, -- when the caller had received all of an answer that cannot be replayed
     primary key (account, key)
 );
 create index call_keys_call on call_keys (call_id);

@@ -1,3 +1,16 @@
+-- Tokens with which machines register themselves as ComfyUI servers, and renew that. Only the hash of one is kept.
+create table comfyui_tokens (
+    id           uuid primary key,
+    name         text not null unique,
+    prefix       text not null,               -- the shown beginning
+    hash         bytea not null unique,
+    created_at   timestamptz not null,
+    revoked_at   timestamptz,
+    last_used_at timestamptz,
+    price        bigint not null default 0 check (price >= 0), -- of the servers that it registers
+    hosts        text[] not null default '{}' -- what it may register: addresses, networks, names; none = the machine that asks
+);
+
 -- ComfyUI servers. Who registered, drained and removed them is in their streams; a row here is what they are now.
 create table comfyui_servers (
     id            uuid primary key,
@@ -20,7 +33,9 @@ create table comfyui_servers (
     digest        text not null default '',
     models        text[] not null default '{}', -- that the loaders of its last prompt named
     seen_at       timestamptz,
-    looked_at     timestamptz
+    looked_at     timestamptz,
+    token         uuid references comfyui_tokens, -- that registered it; null = an operator did
+    price         bigint not null default 0 check (price >= 0) -- of a second, for accounts that are metered, in USD millionths
 );
 -- Class definitions of servers by their digest: a server that is away still has its classes.
 create table comfyui_classes (
@@ -58,9 +73,12 @@ create table comfyui_leases (
     reason  text not null,
     models  text[] not null default '{}',
     result  jsonb,                              -- of a segment that has ended
+    copying boolean not null default false,     -- its prompt has ended, and what that put out is still copied: it takes no place
     primary key (job, run, unit)
 );
 create index comfyui_leases_server on comfyui_leases (server);
+-- The time on servers of each account that competes for them is added up from recent leases.
+create index comfyui_leases_until on comfyui_leases (until);
 -- Prompts that were given up with their server: cancelled when it returns.
 create table comfyui_orphans (
     server  uuid not null references comfyui_servers on delete cascade,
@@ -68,9 +86,28 @@ create table comfyui_orphans (
     made_at timestamptz not null,
     primary key (server, prompt)
 );
--- How long loading models took, by model.
+-- How long loading models takes, by server and model: machines differ.
 create table comfyui_loads (
-    model    text primary key,
+    server   uuid not null references comfyui_servers on delete cascade,
+    model    text not null,
     millis   bigint not null,
-    measured timestamptz not null
+    measured timestamptz not null,
+    primary key (server, model)
 );
+
+-- View server_usage_v1: each part of a graph that a ComfyUI server was leased for, once.
+create table server_usage_v1 (
+    job            text    not null,
+    run            integer not null,
+    segment        integer not null,
+    attempt        integer not null,
+    account        text    not null,
+    server         text    not null,
+    url            text    not null,
+    day            date    not null, -- UTC, of its end
+    outcome        text    not null,
+    millis         bigint  not null,
+    charged_micros bigint  not null,
+    constraint server_usage_v1_key primary key (job, run, segment, attempt)
+);
+create index server_usage_v1_days on server_usage_v1 (day, account);

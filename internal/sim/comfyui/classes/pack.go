@@ -28,7 +28,8 @@ func Pack() []*node.Class {
 
 func saver(kind node.Type, name, title string) *node.Class {
 	return &node.Class{
-		Name: "LosslessSave" + title, DisplayName: "Save " + title + " (lossless)", Category: "lossless", Module: "custom_nodes.millrace-lossless",
+		Name: "LosslessSave" + title, DisplayName: "Save " + title + " (lossless)", Category: "lossless",
+		Module:     "custom_nodes.millrace-lossless",
 		Inputs:     []node.Input{Required(name, kind), {Name: "filename_prefix", Type: node.String, Default: "lossless/" + name}},
 		OutputNode: true,
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
@@ -98,7 +99,8 @@ func rows(from rower, width int, shape ...int) tensors.Tensor {
 
 func loader(kind node.Type, name, title string) *node.Class {
 	return &node.Class{
-		Name: "LosslessLoad" + title, DisplayName: "Load " + title + " (lossless)", Category: "lossless", Module: "custom_nodes.millrace-lossless",
+		Name: "LosslessLoad" + title, DisplayName: "Load " + title + " (lossless)", Category: "lossless",
+		Module:  "custom_nodes.millrace-lossless",
 		Inputs:  []node.Input{{Name: "file", Type: node.String, Default: ""}},
 		Outputs: []node.Output{{Type: kind}},
 		Check: func(ctx context.Context, files node.Files, constants node.Args) error {

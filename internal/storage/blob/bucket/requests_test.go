@@ -261,7 +261,8 @@ func credentialsOf(t *testing.T) *httptest.Server {
 // Without keys, requests are signed with those of the machine's role, which are asked for again when they expire.
 func TestCredentialsOfTheMachine(t *testing.T) { //nolint:paralleltest // sets variables of the process
 	for _, name := range []string{
-		"AWS_ACCESS_KEY_ID", "AWS_ACCESS_KEY", "AWS_SECRET_ACCESS_KEY", "AWS_SECRET_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE", "AWS_WEB_IDENTITY_TOKEN_FILE",
+		"AWS_ACCESS_KEY_ID", "AWS_ACCESS_KEY", "AWS_SECRET_ACCESS_KEY", "AWS_SECRET_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE",
+		"AWS_WEB_IDENTITY_TOKEN_FILE",
 		"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_EC2_METADATA_SERVICE_ENDPOINT",
 	} {
 		t.Setenv(name, "")
@@ -301,21 +302,28 @@ func TestLifecycleRulesThatDeleteBlobsAreNamed(t *testing.T) {
 	service.lifecycle = "<LifecycleConfiguration>" +
 		rule("all", enabled, "<Filter></Filter>", days) +
 		rule("old-style", enabled, "<Prefix>millrace/</Prefix>", days) +
-		rule("some", enabled, "<Filter><Prefix>millrace/blobs/ab/</Prefix></Filter>", "<Expiration><Date>2030-01-01T00:00:00Z</Date></Expiration>") +
-		rule("marks", enabled, "<Filter><And><Prefix>millrace/touched/</Prefix><ObjectSizeLessThan>10</ObjectSizeLessThan></And></Filter>", days) +
-		rule("cold", enabled, "<Filter><Prefix>millrace/</Prefix></Filter>", "<Transition><Days>1</Days><StorageClass>GLACIER</StorageClass></Transition>") +
+		rule("some", enabled, "<Filter><Prefix>millrace/blobs/ab/</Prefix></Filter>",
+			"<Expiration><Date>2030-01-01T00:00:00Z</Date></Expiration>") +
+		rule("marks", enabled, "<Filter><And><Prefix>millrace/touched/</Prefix><ObjectSizeLessThan>10</ObjectSizeLessThan></And></Filter>",
+			days) +
+		rule("cold", enabled, "<Filter><Prefix>millrace/</Prefix></Filter>",
+			"<Transition><Days>1</Days><StorageClass>GLACIER</StorageClass></Transition>") +
 		rule("off", "Disabled", "<Filter></Filter>", days) +
 		rule("others", enabled, "<Filter><Prefix>backups/</Prefix></Filter>", days) +
 		rule("tagged", enabled, "<Filter><Tag><Key>temporary</Key><Value>1</Value></Tag></Filter>", days) +
 		rule("damaged", enabled, "<Filter><Prefix>millrace/damaged/</Prefix></Filter>", days) +
-		rule("uploads", enabled, "<Filter></Filter>", "<AbortIncompleteMultipartUpload><DaysAfterInitiation>1</DaysAfterInitiation></AbortIncompleteMultipartUpload>") +
-		rule("versions", enabled, "<Filter></Filter>", "<NoncurrentVersionExpiration><NoncurrentDays>7</NoncurrentDays></NoncurrentVersionExpiration>") +
+		rule("uploads", enabled, "<Filter></Filter>",
+			"<AbortIncompleteMultipartUpload><DaysAfterInitiation>1</DaysAfterInitiation></AbortIncompleteMultipartUpload>") +
+		rule("versions", enabled, "<Filter></Filter>",
+			"<NoncurrentVersionExpiration><NoncurrentDays>7</NoncurrentDays></NoncurrentVersionExpiration>") +
 		rule("warm", enabled, "<Filter></Filter>", "<Transition><Days>30</Days><StorageClass>STANDARD_IA</StorageClass></Transition>") +
 		"</LifecycleConfiguration>"
 	found, err = s.Harmful(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []string{
-		`rule "all" expires objects below ""`, `rule "old-style" expires objects below "millrace/"`, `rule "some" expires objects below "millrace/blobs/ab/"`,
-		`rule "marks" expires objects below "millrace/touched/"`, `rule "cold" moves objects below "millrace/" to GLACIER, where they cannot be read`,
+		`rule "all" expires objects below ""`, `rule "old-style" expires objects below "millrace/"`,
+		`rule "some" expires objects below "millrace/blobs/ab/"`,
+		`rule "marks" expires objects below "millrace/touched/"`,
+		`rule "cold" moves objects below "millrace/" to GLACIER, where they cannot be read`,
 	}, found)
 }

@@ -195,7 +195,8 @@ func (s *Store) Touch(ctx context.Context, ref blob.Ref) error {
 		if _, err := s.Stat(ctx, ref); err != nil {
 			return err
 		}
-		_, err := s.client.PutObject(ctx, s.opts.Bucket, s.marker(ref), strings.NewReader(""), 0, minio.PutObjectOptions{ServerSideEncryption: s.sse})
+		_, err := s.client.PutObject(ctx, s.opts.Bucket, s.marker(ref), strings.NewReader(""), 0,
+			minio.PutObjectOptions{ServerSideEncryption: s.sse})
 		return classify(ref, "touch", err)
 	})
 }

@@ -15,11 +15,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/localstack/stacktest/ports"
+	"github.com/millrace-dev/millrace/internal/localstack/stacktest/s3server"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/internal/storage/blob/blobtest"
 	"github.com/millrace-dev/millrace/internal/storage/blob/bucket"
-	"github.com/millrace-dev/millrace/test/ports"
-	"github.com/millrace-dev/millrace/test/s3server"
 )
 
 // harness opens a store in a bucket of its own.
@@ -27,8 +27,9 @@ func harness(t testing.TB) (*bucket.Store, *minio.Client, string) {
 	t.Helper()
 	made := s3server.NewBucket(t)
 	s, err := bucket.Open(t.Context(), bucket.Options{
-		Endpoint: made.Addr, Region: s3server.Region, Bucket: made.Name, Prefix: "millrace/", AccessKey: s3server.AccessKey, SecretKey: s3server.SecretKey,
-		Insecure: true, Spool: filepath.Join(t.TempDir(), "spool"), Log: slog.New(slog.DiscardHandler),
+		Endpoint: made.Addr, Region: s3server.Region, Bucket: made.Name, Prefix: "millrace/", AccessKey: s3server.AccessKey,
+		SecretKey: s3server.SecretKey,
+		Insecure:  true, Spool: filepath.Join(t.TempDir(), "spool"), Log: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
 	return s, made.Client, made.Name
@@ -64,7 +65,8 @@ func TestAPresignedLinkServesTheBlobWithItsHeaders(t *testing.T) {
 	data := strings.Repeat("x", 5000)
 	ref, err := blob.PutBytes(t.Context(), s, []byte(data))
 	require.NoError(t, err)
-	link, err := s.Presign(t.Context(), ref, blob.Headers{ContentType: "text/plain", ContentDisposition: `attachment; filename="a.txt"`}, time.Hour)
+	link, err := s.Presign(t.Context(), ref, blob.Headers{ContentType: "text/plain", ContentDisposition: `attachment; filename="a.txt"`},
+		time.Hour)
 	require.NoError(t, err)
 	require.Contains(t, link, "X-Amz-Expires=900", "fifteen minutes at most")
 	origin, err := s.Origin(t.Context())

@@ -1,10 +1,10 @@
-// Package disk stores blobs as files: root/blobs/ab/<hash>; blobs that earlier versions stored stay in root/blobs/ab/cd. A
-// blob is written to a staging file and linked to its name when it is complete. It promises that a file under blobs/ has all
-// its bytes, even if processes are killed, and that a durable blob survives a crash of the machine once it is committed.
-// Several processes of one machine may share a root.
+// Package disk stores blobs as files: root/blobs/ab/<hash>. A blob is written to a staging file and linked to its name when
+// it is complete. It promises that a file under blobs/ has all its bytes, even if processes are killed, and that a durable
+// blob survives a crash of the machine once it is committed. Several processes of one machine may share a root.
 package disk
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -35,6 +36,7 @@ type Store struct {
 	verified *verifiedFiles
 	written  *verifiedFiles       // files that this process has written, or read to adopt them
 	datasync func(*os.File) error // syncs the bytes of a file
+	dirsync  func(*os.File) error // syncs the names in a folder
 }
 
 var _ blob.Store = (*Store)(nil)
@@ -47,7 +49,10 @@ func Open(ctx context.Context, root string, opts Options) (*Store, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	s := &Store{root: root, log: opts.Log, verified: newVerifiedFiles(opts.VerifiedTTL), written: newVerifiedFiles(0), datasync: datasync}
+	s := &Store{
+		root: root, log: opts.Log, verified: newVerifiedFiles(opts.VerifiedTTL), written: newVerifiedFiles(0),
+		datasync: datasync, dirsync: (*os.File).Sync,
+	}
 	if s.log == nil {
 		s.log = slog.Default()
 	}
@@ -79,30 +84,12 @@ func (s *Store) folder(ref blob.Ref) string {
 
 func (s *Store) path(ref blob.Ref) string { return filepath.Join(s.folder(ref), ref.Hex()) }
 
-// formerPath returns where earlier versions stored a blob: in one of 65,536 folders, most of which had a single file.
-func (s *Store) formerPath(ref blob.Ref) string {
-	return filepath.Join(s.folder(ref), hex.EncodeToString(ref[1:2]), ref.Hex())
-}
-
-// at calls fn with the path of a blob, and with the former one if there is no file.
-func (s *Store) at(ref blob.Ref, fn func(path string) error) error {
-	err := fn(s.path(ref))
-	if errors.Is(err, fs.ErrNotExist) {
-		return fn(s.formerPath(ref))
-	}
-	return err
-}
-
 // Free returns the free space in bytes.
 func (s *Store) Free() (uint64, error) { return freeBytes(s.root) }
 
 // Open implements blob.Store.
 func (s *Store) Open(_ context.Context, ref blob.Ref) (blob.Reader, error) {
-	var f *os.File
-	err := s.at(ref, func(path string) (err error) {
-		f, err = os.Open(path)
-		return err
-	})
+	f, err := os.Open(s.path(ref))
 	if err != nil {
 		return nil, classify(ref, "open", err)
 	}
@@ -110,13 +97,12 @@ func (s *Store) Open(_ context.Context, ref blob.Ref) (blob.Reader, error) {
 	if err != nil {
 		return nil, errors.Join(classify(ref, "stat", err), f.Close())
 	}
-	path := f.Name()
 	verdict := func(ok bool) {
 		if ok {
 			s.verified.add(ref, info)
 			return
 		}
-		s.quarantine(ref, path, info)
+		s.quarantine(ref, info)
 	}
 	return &reader{blob.NewReader(ref, f, info.Size(), s.verified.holds(ref, info), verdict), f}, nil
 }
@@ -138,35 +124,32 @@ func (r *reader) File() *os.File {
 }
 
 // quarantine moves a damaged file aside, so that the next upload of the bytes restores the blob.
-func (s *Store) quarantine(ref blob.Ref, path string, seen fs.FileInfo) {
+func (s *Store) quarantine(ref blob.Ref, seen fs.FileInfo) {
 	to := filepath.Join(s.damaged(), fmt.Sprintf("%s.%d", ref.Hex(), time.Now().UnixNano()))
 	err := s.locked(ref, exclusive, func(*os.File) error {
-		now, err := os.Stat(path)
+		now, err := os.Stat(s.path(ref))
 		if err != nil || !os.SameFile(now, seen) {
 			return err
 		}
-		return os.Rename(path, to)
+		return os.Rename(s.path(ref), to)
 	})
 	s.log.Error("damaged blob taken out of service", "blob", ref.String(), "moved_to", to, "error", err)
 }
 
 // Stat implements blob.Store.
-func (s *Store) Stat(_ context.Context, ref blob.Ref) (size int64, err error) {
-	err = s.at(ref, func(path string) error {
-		info, err := os.Stat(path)
-		if err == nil {
-			size = info.Size()
-		}
-		return err
-	})
-	return size, classify(ref, "stat", err)
+func (s *Store) Stat(_ context.Context, ref blob.Ref) (int64, error) {
+	info, err := os.Stat(s.path(ref))
+	if err != nil {
+		return 0, classify(ref, "stat", err)
+	}
+	return info.Size(), nil
 }
 
 // Touch implements blob.Store.
 func (s *Store) Touch(_ context.Context, ref blob.Ref) error {
 	return s.locked(ref, shared, func(*os.File) error {
 		now := time.Now()
-		return classify(ref, "touch", s.at(ref, func(path string) error { return os.Chtimes(path, now, now) }))
+		return classify(ref, "touch", os.Chtimes(s.path(ref), now, now))
 	})
 }
 
@@ -182,17 +165,15 @@ func (s *Store) markWritten(ref blob.Ref, f *os.File) error {
 // Remove implements blob.Store.
 func (s *Store) Remove(_ context.Context, ref blob.Ref, cutoff time.Time) (gone bool, err error) {
 	err = s.locked(ref, exclusive, func(*os.File) error {
-		for _, path := range []string{s.path(ref), s.formerPath(ref)} {
-			info, err := os.Stat(path)
-			switch {
-			case errors.Is(err, fs.ErrNotExist):
-				continue
-			case err != nil:
-				return classify(ref, "stat", err)
-			case !info.ModTime().Before(cutoff):
-				return nil
-			}
-			if err := os.Remove(path); err != nil {
+		info, err := os.Stat(s.path(ref))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return classify(ref, "stat", err)
+		case !info.ModTime().Before(cutoff):
+			return nil
+		default:
+			if err := os.Remove(s.path(ref)); err != nil {
 				return classify(ref, "remove", err)
 			}
 		}
@@ -230,4 +211,56 @@ func (s *Store) Walk(ctx context.Context, fn func(blob.Entry) error) error {
 		}
 		return fn(blob.Entry{Ref: ref, Size: info.Size(), Touched: info.ModTime()})
 	})
+}
+
+// verifiedFiles remembers for a while which files passed a check, so that a popular blob is not hashed again for every range
+// and reader.
+type verifiedFiles struct {
+	ttl time.Duration
+
+	mu    sync.Mutex // guards files
+	files map[blob.Ref]checkedFile
+}
+
+type checkedFile struct {
+	size     int64
+	modified time.Time
+	until    time.Time
+}
+
+// maxVerified bounds the memory of trust to under a megabyte.
+const maxVerified = 4096
+
+func newVerifiedFiles(ttl time.Duration) *verifiedFiles {
+	ttl = cmp.Or(ttl, defaultVerifiedTTL)
+	return &verifiedFiles{ttl: ttl, files: map[blob.Ref]checkedFile{}}
+}
+
+func (t *verifiedFiles) add(ref blob.Ref, info fs.FileInfo) {
+	if t.ttl < 0 {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.files) >= maxVerified {
+		for old := range t.files { // any entry: checking a file again is cheap
+			delete(t.files, old)
+			break
+		}
+	}
+	t.files[ref] = checkedFile{size: info.Size(), modified: info.ModTime(), until: time.Now().Add(t.ttl)}
+}
+
+func (t *verifiedFiles) holds(ref blob.Ref, info fs.FileInfo) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c, ok := t.files[ref]
+	if !ok {
+		return false
+	}
+	if c.size != info.Size() || !c.modified.Equal(info.ModTime()) || time.Now().After(c.until) {
+		delete(t.files, ref)
+		return false
+	}
+	return true
 }

@@ -223,59 +223,6 @@ func TestStoresStartedConcurrentlyShareAFolder(t *testing.T) {
 	require.NoError(t, group.Wait())
 }
 
-// Earlier versions stored blobs one folder deeper.
-func TestBlobsOfEarlierVersionsAreKept(t *testing.T) {
-	t.Parallel()
-	root := t.TempDir()
-	s := open(t, root, disk.Options{})
-	former := func(content string) (ref blob.Ref, path string) {
-		ref = blob.Sum([]byte(content))
-		path = filepath.Join(root, "blobs", ref.Hex()[:2], ref.Hex()[2:4], ref.Hex())
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
-		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
-		return ref, path
-	}
-	ref, at := former("stored before")
-	old := time.Now().Add(-time.Hour)
-
-	require.NoError(t, os.Chtimes(at, old, old))
-	stored, err := blob.Put(t.Context(), s, blob.Durable, strings.NewReader("stored before"))
-	require.NoError(t, err)
-	require.Equal(t, blob.Stored{Ref: ref, Size: 13}, stored, "held already")
-	_, err = os.Stat(path(root, ref))
-	require.ErrorIs(t, err, os.ErrNotExist)
-	size, err := s.Stat(t.Context(), ref)
-	require.NoError(t, err)
-	require.EqualValues(t, 13, size)
-	_, err = blob.Verify(t.Context(), s, ref)
-	require.NoError(t, err)
-	var walked []blob.Ref
-	require.NoError(t, s.Walk(t.Context(), func(e blob.Entry) error {
-		require.Greater(t, e.Touched, old, "the upload touched it")
-		walked = append(walked, e.Ref)
-		return nil
-	}))
-	require.Equal(t, []blob.Ref{ref}, walked)
-
-	require.NoError(t, os.Chtimes(at, old, old))
-	require.NoError(t, s.Touch(t.Context(), ref))
-	gone, err := s.Remove(t.Context(), ref, old.Add(time.Minute))
-	require.NoError(t, err)
-	require.False(t, gone, "it was touched")
-	gone, err = s.Remove(t.Context(), ref, time.Now().Add(time.Minute))
-	require.NoError(t, err)
-	require.True(t, gone)
-	_, err = s.Stat(t.Context(), ref)
-	require.True(t, fault.Is(err, fault.NotFound))
-
-	ref, at = former("damaged since")
-	require.NoError(t, os.WriteFile(at, []byte("damaged sinc!"), 0o600))
-	_, err = blob.Verify(t.Context(), s, ref)
-	require.Error(t, err)
-	_, err = s.Stat(t.Context(), ref)
-	require.True(t, fault.Is(err, fault.NotFound), "out of service")
-}
-
 // A small file has its name when it is synced, so that one sync writes both. Nothing refers to it until then.
 func TestOnlySmallFilesAreNamedBeforeTheyAreSynced(t *testing.T) {
 	t.Parallel()
@@ -316,6 +263,38 @@ func TestAFileWhoseBytesCannotBeSyncedLosesItsName(t *testing.T) {
 	require.ErrorIs(t, err, broken)
 	_, err = s.Stat(t.Context(), blob.Sum(data))
 	require.NoError(t, err, "the file of the other writer")
+}
+
+// After an error nothing is stored, unless another writer of the same bytes uses the file.
+func TestAFileWhoseFolderCannotBeSyncedLosesItsName(t *testing.T) {
+	t.Parallel()
+	for name, size := range map[string]int{"small": 10, "large": 1<<20 + 1} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			root, broken := t.TempDir(), errors.New("broken disk")
+			s, other := open(t, root, disk.Options{}), open(t, root, disk.Options{})
+			data := bytes.Repeat([]byte{7}, size)
+			put := func() error {
+				stored, err := blob.Put(t.Context(), s, blob.Durable, bytes.NewReader(data))
+				require.False(t, stored.Created)
+				return err
+			}
+			s.SyncFoldersBy(func(*os.File) error { return broken })
+			require.ErrorIs(t, put(), broken)
+			_, err := s.Stat(t.Context(), blob.Sum(data))
+			require.True(t, fault.Is(err, fault.NotFound), "%v", err)
+			require.NoFileExists(t, path(root, blob.Sum(data)))
+
+			s.SyncFoldersBy(func(*os.File) error { // another writer is done with the same bytes meanwhile
+				_, err := blob.PutBytes(t.Context(), other, data)
+				require.NoError(t, err)
+				return broken
+			})
+			require.ErrorIs(t, put(), broken)
+			_, err = s.Stat(t.Context(), blob.Sum(data))
+			require.NoError(t, err, "the other writer's blob stays")
+		})
+	}
 }
 
 // A crash of the machine may leave a small name without its bytes. An upload uses no file that may be such a one.
@@ -391,16 +370,24 @@ func TestAReplacementIsSyncedBeforeItHasTheName(t *testing.T) {
 	root := t.TempDir()
 	s := open(t, root, disk.Options{})
 	ref := blob.Sum([]byte("the bytes"))
-	former := filepath.Join(root, "blobs", ref.Hex()[:2], ref.Hex()[2:4], ref.Hex())
-	require.NoError(t, os.MkdirAll(filepath.Dir(former), 0o700))
-	require.NoError(t, os.WriteFile(former, []byte("the bytes"), 0o600)) // young
+	named := path(root, ref)
+	require.NoError(t, os.MkdirAll(filepath.Dir(named), 0o700))
+	require.NoError(t, os.WriteFile(named, []byte("the bytes"), 0o600)) // young: its writer may not have synced it
+	young, err := os.Stat(named)
+	require.NoError(t, err)
+	synced := false
 	s.SyncBy(func(*os.File) error {
-		_, err := os.Stat(path(root, ref))
-		require.ErrorIs(t, err, os.ErrNotExist)
+		now, err := os.Stat(named)
+		require.NoError(t, err)
+		require.True(t, os.SameFile(young, now), "the name is still that of the young file")
+		synced = true
 		return nil
 	})
 	stored, err := blob.PutBytes(t.Context(), s, []byte("the bytes"))
 	require.NoError(t, err)
 	require.Equal(t, ref, stored)
-	require.FileExists(t, path(root, ref))
+	require.True(t, synced)
+	now, err := os.Stat(named)
+	require.NoError(t, err)
+	require.False(t, os.SameFile(young, now), "replaced")
 }

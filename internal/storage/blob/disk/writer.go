@@ -3,11 +3,15 @@ package disk
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/google/uuid"
+	"golang.org/x/sys/unix"
 
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
@@ -29,6 +33,7 @@ type writer struct {
 	durability blob.Durability
 	stored     blob.Stored // what Commit stores
 	replaces   bool        // there is a file of the blob that adopt does not use
+	staged     fs.FileInfo // of the whole staged file
 }
 
 // Commit implements blob.Writer.
@@ -46,28 +51,33 @@ func (w *writer) Commit(ctx context.Context) (blob.Stored, error) {
 // name.
 func (w *writer) publish(dir *os.File) error {
 	ref := w.stored.Ref
-	for _, path := range []string{w.s.path(ref), w.s.formerPath(ref)} {
-		held, err := w.adopt(path)
-		if held && err == nil {
-			err = w.sync(func() error { return syncDirs(filepath.Dir(path), dir.Name()) })
-		}
-		if held || err != nil {
-			return classify(ref, "adopt", err)
-		}
-	}
-	var err error
-	if w.stored.Created, err = w.link(w.s.path(ref)); err == nil {
+	adopted, err := w.adopt(w.s.path(ref))
+	if adopted && err == nil {
 		err = w.sync(dir.Sync)
 	}
-	if err == nil && w.stored.Created {
+	if adopted || err != nil {
+		return classify(ref, "adopt", err)
+	}
+	if w.staged, err = w.File().Stat(); err != nil {
+		return classify(ref, "commit", err)
+	}
+	named, err := w.link(w.s.path(ref))
+	if err == nil {
+		err = w.sync(func() error { return w.s.dirsync(dir) })
+	}
+	if err == nil && named {
 		err = w.s.markWritten(ref, w.File())
 	}
+	if err != nil && named {
+		err = errors.Join(err, w.withdraw(dir, w.s.path(ref)))
+	}
+	w.stored.Created = named && err == nil
 	return classify(ref, "commit", err)
 }
 
 // link syncs the staged bytes and links them to path. A small file of which the store has none has its name first: its sync then
 // writes both to the disk. Nothing refers to the blob until then, and what a crash of the machine leaves of it is no file that
-// adopt uses. link reports whether the bytes were stored.
+// adopt uses. link reports whether the staged file has the name, also when it fails.
 func (w *writer) link(path string) (bool, error) {
 	named := false
 	if w.small() && !w.replaces {
@@ -77,10 +87,7 @@ func (w *writer) link(path string) (bool, error) {
 		}
 	}
 	err := w.sync(func() error { return w.s.datasync(w.File()) })
-	switch {
-	case err != nil && named:
-		return false, errors.Join(err, w.unlink(path))
-	case err != nil || named:
+	if err != nil || named {
 		return named, err
 	}
 	return w.linkSynced(path)
@@ -97,16 +104,21 @@ func (w *writer) linkSynced(path string) (bool, error) {
 	if err != nil || held {
 		return false, err
 	}
-	return true, os.Rename(w.File().Name(), path)
+	err = os.Rename(w.File().Name(), path)
+	return err == nil, err
 }
 
-// unlink takes the name from the staged file, unless another writer has replaced it.
-func (w *writer) unlink(path string) error {
-	own, err := w.File().Stat()
-	if err != nil {
+// withdraw takes the name from the staged file after a failed sync, unless another writer has replaced or adopted the file,
+// or a reader of its bytes has touched it. The exclusive lock waits for those that are about to.
+func (w *writer) withdraw(dir *os.File, path string) error {
+	if err := flock(dir, exclusive); err != nil {
 		return err
 	}
-	if now, err := os.Stat(path); err != nil || !os.SameFile(own, now) {
+	now, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil || !os.SameFile(now, w.staged) || !now.ModTime().Equal(w.staged.ModTime()) {
 		return err
 	}
 	return os.Remove(path)
@@ -183,4 +195,102 @@ func (w *writer) Abort() error {
 		return nil // the staging folder has been removed already
 	}
 	return classify(blob.Ref{}, "drop the staging file of", err)
+}
+
+// staging is this process's folder of unfinished blobs. Its lock file is locked while the process lives, so that
+// other processes can recognise abandoned folders.
+type staging struct {
+	dir  string
+	lock *os.File
+}
+
+const lockName = ".lock"
+
+func openStaging(root string) (*staging, error) {
+	if err := os.MkdirAll(root, 0o700); err != nil {
+		return nil, fmt.Errorf("create the staging folder: %w", err)
+	}
+	if err := clearStaging(root); err != nil {
+		return nil, err
+	}
+	for range maxClaims {
+		st, err := claim(root)
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.EWOULDBLOCK) {
+			return st, err
+		}
+	}
+	return nil, fmt.Errorf("claim the staging folder: other processes cleared it %d times", maxClaims)
+}
+
+// maxClaims bounds how often a claim is repeated. A claim is lost only if another process, starting in the same instant,
+// clears the folder between the creation of the lock file and its lock.
+const maxClaims = 20
+
+// claim creates a folder under a hidden name and renames it after locking it.
+func claim(root string) (*staging, error) {
+	id := uuid.NewString()
+	made := filepath.Join(root, "."+id)
+	if err := os.Mkdir(made, 0o700); err != nil {
+		return nil, fmt.Errorf("create the staging folder: %w", err)
+	}
+	lock, err := os.OpenFile(filepath.Join(made, lockName), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("claim the staging folder: %w", err)
+	}
+	dir := filepath.Join(root, id)
+	if err = flock(lock, unix.LOCK_EX|unix.LOCK_NB); err == nil {
+		err = os.Rename(made, dir)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("claim the staging folder: %w", err), lock.Close())
+	}
+	return &staging{dir: dir, lock: lock}, nil
+}
+
+// clearStaging removes the folders of processes that have ended.
+func clearStaging(root string) error {
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		return fmt.Errorf("read the staging folder: %w", err)
+	}
+	for _, e := range entries {
+		if err := clearOne(filepath.Join(root, e.Name())); err != nil {
+			return fmt.Errorf("clear the staging folder: %w", err)
+		}
+	}
+	return nil
+}
+
+func clearOne(dir string) error {
+	lock, err := os.Open(filepath.Join(dir, lockName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return removeUnlocked(dir)
+	}
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if err := flock(lock, unix.LOCK_EX|unix.LOCK_NB); errors.Is(err, unix.EWOULDBLOCK) {
+		return nil // the process is alive
+	} else if err != nil {
+		return err
+	}
+	return os.RemoveAll(dir)
+}
+
+// removeUnlocked removes an old folder without a lock file, which a process leaves if it is killed at the beginning of
+// openStaging. A living process has locked its folder by then.
+func removeUnlocked(dir string) error {
+	err := os.Remove(dir)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTEMPTY) || errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return err
+}
+
+func (s *staging) create() (*os.File, error) { return os.CreateTemp(s.dir, "") }
+
+func (s *staging) close() error {
+	err := os.RemoveAll(s.dir)
+	return errors.Join(err, s.lock.Close())
 }

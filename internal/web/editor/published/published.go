@@ -44,7 +44,8 @@ func (r Release) Wheel() string { return "comfyui_frontend_package-" + r.Version
 
 // ByHand returns how to fetch the release by hand if the program cannot.
 func (r Release) ByHand() string {
-	return fmt.Sprintf("by hand: pip download --no-deps %s==%s; unzip -q %s -d editor; then --editor editor (MILLRACE_EDITOR)", project, r.Version, r.Wheel())
+	return fmt.Sprintf("by hand: pip download --no-deps %s==%s; unzip -q %s -d editor; then --editor editor (MILLRACE_EDITOR)", project,
+		r.Version, r.Wheel())
 }
 
 // Fetcher stores releases in directories below Dir. It runs one call at a time; several processes may share Dir.

@@ -70,7 +70,10 @@ func index(t *testing.T, mediaType string, archive []byte) *standIn {
 				fmt.Fprintf(w, `<!DOCTYPE html><a href="other.whl">other.whl</a><br><a href="../../files/%s#sha256=00">%[1]s</a>`, name)
 				return
 			}
-			list := map[string]any{"files": []map[string]string{{"filename": "other.whl", "url": "other.whl"}, {"filename": name, "url": s.URL + "/files/" + name}}}
+			list := map[string]any{"files": []map[string]string{
+				{"filename": "other.whl", "url": "other.whl"},
+				{"filename": name, "url": s.URL + "/files/" + name},
+			}}
 			if err := json.NewEncoder(w).Encode(list); err != nil {
 				t.Error(err)
 			}
@@ -161,8 +164,9 @@ func TestHostileArchivesAreRefused(t *testing.T) {
 		return wheel(t, map[string]string{static + "index.html": "x", name: "x"})
 	}
 	for says, archive := range map[string][]byte{
-		`"../evil" leads out`: with("../evil"), `"/etc/evil" leads out`: with("/etc/evil"), `"` + static + `../../../evil" leads out`: with(static + "../../../evil"),
-		`leads out of the archive`: with(static + `..\evil`), "neither a file nor a folder": link,
+		`"../evil" leads out`: with("../evil"), `"/etc/evil" leads out`: with("/etc/evil"),
+		`"` + static + `../../../evil" leads out`: with(static + "../../../evil"),
+		`leads out of the archive`:                with(static + `..\evil`), "neither a file nor a folder": link,
 		"the archive contains no editor": wheel(t, map[string]string{static + "other.html": "x"}), "not a valid zip file": []byte("no archive"),
 	} {
 		f := fetcher(t, index(t, jsonList, archive), release(archive))

@@ -1,0 +1,262 @@
+// Package request reads the parts of requests: JSON bodies, forms with a file, and query parameters. It promises that
+// no client makes the service store more, or wait longer, than the bounds allow, and that a refusal is an error with
+// a text that a client can act on. The surfaces interpret the values.
+package request
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/api/httperr"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// maxTime bounds the time in which a client must send a JSON body.
+const maxTime = time.Minute
+
+// JSON decodes the body into v. Unknown fields are ignored: clients of these contracts send fields that the contracts
+// do not have.
+func JSON(c *gin.Context, v any) error {
+	return Submission(c, v, MaxMembers)
+}
+
+// Submission is JSON for a body of at most members values.
+func Submission(c *gin.Context, v any, members int) error {
+	raw, err := Read(c)
+	if err != nil {
+		return err
+	}
+	return decodeObject(raw, v, members)
+}
+
+// OptionalJSON is JSON for routes whose body may be empty.
+func OptionalJSON(c *gin.Context, v any) error {
+	raw, err := Read(c)
+	if err != nil || len(raw) == 0 {
+		return err
+	}
+	return decodeObject(raw, v, MaxMembers)
+}
+
+// Value is JSON for routes whose body is any JSON value, null included.
+func Value(c *gin.Context, v any) error {
+	raw, err := Read(c)
+	if err == nil {
+		err = CheckShape(raw, MaxMembers)
+	}
+	if err != nil {
+		return err
+	}
+	return Decode(raw, v)
+}
+
+// decodeObject decodes a body within bounds. It refuses null instead of reading it as an empty object: an omitted
+// field may mean all of something.
+func decodeObject(raw []byte, v any, members int) error {
+	if string(bytes.TrimSpace(raw)) == "null" {
+		return httperr.Invalidf("the body must not be null")
+	}
+	if err := CheckShape(raw, members); err != nil {
+		return err
+	}
+	return Decode(raw, v)
+}
+
+// Read reads the body, whose size the route bounds, within maxTime. It removes the deadline afterwards, because the
+// connection may become a stream.
+func Read(c *gin.Context) ([]byte, error) {
+	conn := http.NewResponseController(c.Writer)
+	if err := conn.SetReadDeadline(time.Now().Add(maxTime)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return nil, err
+	}
+	raw, err := io.ReadAll(c.Request.Body)
+	if err != nil {
+		return nil, err // the connection is not used again
+	}
+	if err := conn.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return nil, err
+	}
+	return raw, nil
+}
+
+// Decode decodes a body that was read before into v, as JSON does.
+func Decode(raw []byte, v any) error {
+	err := json.Unmarshal(raw, v)
+	var wrongType *json.UnmarshalTypeError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &wrongType) && wrongType.Field != "":
+		return fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "%s cannot be a JSON %s", wrongType.Field, wrongType.Value)
+	case errors.As(err, &wrongType):
+		return fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "the body cannot be a JSON %s", wrongType.Value)
+	default:
+		return fault.Wrap(err, fault.Invalid, fault.CodeInvalidJSON, "the request body is not valid JSON")
+	}
+}
+
+// Strict decodes a body of an API that is only ours: unknown fields are refused. An empty body is {}.
+func Strict(c *gin.Context, v any) error {
+	raw, err := Read(c)
+	if err != nil || len(raw) == 0 {
+		return err
+	}
+	if err := decodeObject(raw, v, MaxMembers); err != nil {
+		return err
+	}
+	if HasNUL(raw) {
+		return httperr.Invalidf("the body must not contain NUL characters")
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "the body has an unknown field")
+	}
+	return nil
+}
+
+// Bound refuses a body that announces more than limit bytes, and cuts a body after limit bytes.
+func Bound(c *gin.Context, limit int64) error {
+	if c.Request.ContentLength > limit {
+		return httperr.TooLarge(limit)
+	}
+	c.Request.Body = http.MaxBytesReader(c.Writer, c.Request.Body, limit)
+	return nil
+}
+
+// Watch turns failures to read the body of r into httperr.BodyError, until restore is called. net/http must get its
+// own body back at the end: it does not know how much is left of another one, and would read that to its end before
+// it answers.
+func Watch(r *http.Request) (restore func()) {
+	own := r.Body
+	r.Body = clientBody{own}
+	return func() { r.Body = own }
+}
+
+// clientBody distinguishes failures of the client's connection and framing from internal failures.
+type clientBody struct{ io.ReadCloser }
+
+// Read implements io.Reader.
+func (b clientBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && err != io.EOF { // io.Reader returns EOF itself
+		err = &httperr.BodyError{Err: err}
+	}
+	return n, err
+}
+
+// Bounds of JSON bodies. Decoding takes time and memory for each value: a megabyte of empty arrays takes forty times
+// its size.
+const (
+	MaxMembers = 100_000 // values of a body: members of objects and elements of arrays
+	maxDepth   = 128     // nested containers
+)
+
+// CheckShape refuses JSON with more than members values, or with containers that are nested too deep. It does not
+// check that raw is JSON.
+func CheckShape(raw []byte, members int) error {
+	depth, values := 0, 0
+	for i := 0; i < len(raw); i++ {
+		switch raw[i] {
+		case '"':
+			i = skipString(raw, i)
+		case '{', '[':
+			if depth++; depth > maxDepth {
+				return httperr.Invalidf("the body nests objects and arrays deeper than %d levels", maxDepth)
+			}
+			if next := bytes.TrimLeft(raw[i+1:min(i+17, len(raw))], " \t\r\n"); len(next) == 0 || next[0] != '}' && next[0] != ']' {
+				values++ // the first member of the container
+			}
+		case '}', ']':
+			depth--
+		case ',':
+			values++
+		}
+		if values > members {
+			return httperr.Invalidf("the body has more than %d members", members)
+		}
+	}
+	return nil
+}
+
+// skipString returns the index of the quote that ends the string that begins at i, or of the last byte.
+func skipString(raw []byte, i int) int {
+	for i++; i < len(raw); i++ {
+		switch raw[i] {
+		case '\\':
+			i++
+		case '"':
+			return i
+		}
+	}
+	return i
+}
+
+// HasNUL reports whether a string in the JSON contains a NUL character, which the database cannot store.
+func HasNUL(raw []byte) bool {
+	for {
+		i := bytes.IndexByte(raw, '\\')
+		if i < 0 || i+1 >= len(raw) {
+			return false
+		}
+		if bytes.HasPrefix(raw[i+1:], []byte("u0000")) {
+			return true
+		}
+		raw = raw[i+2:]
+	}
+}
+
+// CheckQuery refuses a query that contains a NUL character.
+func CheckQuery(r *http.Request) error {
+	if !strings.Contains(r.URL.RawQuery, "%00") && strings.IndexByte(r.URL.RawQuery, 0) < 0 {
+		return nil
+	}
+	for name, values := range r.URL.Query() {
+		if strings.ContainsRune(name+strings.Join(values, ""), 0) {
+			return httperr.Invalidf("the parameter %q must not contain NUL characters", strings.ReplaceAll(name, "\x00", ""))
+		}
+	}
+	return nil
+}
+
+// Texts is a list of texts. Unlike []string it refuses null as an element, which would be read as an empty text.
+type Texts []string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *Texts) UnmarshalJSON(raw []byte) error {
+	var list []*string
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return err
+	}
+	*t = nil
+	if list != nil {
+		*t = make(Texts, 0, len(list))
+	}
+	for _, text := range list {
+		if text == nil {
+			return &json.UnmarshalTypeError{Value: "null", Type: reflect.TypeFor[string](), Field: "a list element"}
+		}
+		*t = append(*t, *text)
+	}
+	return nil
+}
+
+// BoundWaiting returns next for clients that may announce a body and never send it: reading a body ends after within,
+// unless the handler sets a deadline of its own. Without it, such a client would keep its connection for ever, even
+// on routes that ignore the body or need no credential, because net/http reads a body to its end before it answers.
+func BoundWaiting(next http.Handler, within time.Duration) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ContentLength != 0 {
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(within)) // the reader of a closed connection gets the error
+		}
+		next.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,243 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/api/about"
+	apiassets "github.com/millrace-dev/millrace/api/assets"
+	"github.com/millrace-dev/millrace/api/cloud"
+	"github.com/millrace-dev/millrace/api/console"
+	"github.com/millrace-dev/millrace/api/console/models"
+	"github.com/millrace-dev/millrace/api/console/own"
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/editor"
+	apijobs "github.com/millrace-dev/millrace/api/jobs"
+	apilive "github.com/millrace-dev/millrace/api/live"
+	"github.com/millrace-dev/millrace/api/media"
+	"github.com/millrace-dev/millrace/api/router"
+	apiwebhooks "github.com/millrace-dev/millrace/api/webhooks"
+	"github.com/millrace-dev/millrace/internal/comfyui/catalogue"
+	"github.com/millrace-dev/millrace/internal/config/version"
+	"github.com/millrace-dev/millrace/internal/domain/download"
+	"github.com/millrace-dev/millrace/internal/domain/hidden"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/webhook"
+	"github.com/millrace-dev/millrace/internal/outbound"
+	"github.com/millrace-dev/millrace/internal/partner/catalog"
+	modelrouter "github.com/millrace-dev/millrace/internal/partner/router"
+	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
+	"github.com/millrace-dev/millrace/internal/postgres/jobstore"
+	"github.com/millrace-dev/millrace/internal/postgres/livestore"
+	"github.com/millrace-dev/millrace/internal/postgres/serverstore"
+	"github.com/millrace-dev/millrace/internal/postgres/webhookstore"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
+	"github.com/millrace-dev/millrace/internal/storage/secret"
+	"github.com/millrace-dev/millrace/internal/storage/signedurl"
+	"github.com/millrace-dev/millrace/internal/storage/userdata"
+	webeditor "github.com/millrace-dev/millrace/internal/web/editor"
+	"github.com/millrace-dev/millrace/projections/assets"
+	"github.com/millrace-dev/millrace/projections/calls"
+	"github.com/millrace-dev/millrace/projections/fanout"
+	hiddenview "github.com/millrace-dev/millrace/projections/hidden"
+	"github.com/millrace-dev/millrace/projections/jobindex"
+	"github.com/millrace-dev/millrace/projections/jobs"
+	"github.com/millrace-dev/millrace/projections/stats"
+	"github.com/millrace-dev/millrace/projections/usage"
+)
+
+// surfaces holds what several surfaces of the API share. Each surface has a method that builds it.
+type surfaces struct {
+	in      *Instance
+	edge    *edge.Edge
+	service *job.Service
+	submit  api.Commands // service, with a bounded number of submissions
+	reader  *jobs.Reader
+	live    *fanout.Fanout
+	ends    *apijobs.Ends
+	links   *signedurl.Signer
+	sealer  *secret.Sealer
+	offers  *modelrouter.Offers
+	cursors *catalog.Cursors
+	tokens  edge.Authenticator
+	hooks   *webhook.Service
+	steps   *livestore.Progress
+	servers *serverstore.Store
+	offered *catalogue.Catalogue // by ComfyUI servers, besides their classes
+	media   []string             // origins of pictures and films beside the service's own
+	files   *webeditor.Dir       // of a web editor, or nil
+}
+
+// newSurfaces makes the shared parts. It starts nothing.
+func (in *Instance) newSurfaces(ctx context.Context) (*surfaces, error) {
+	s := &surfaces{
+		in: in, reader: jobs.NewReader(in.pool, in.types, in.tail), ends: apijobs.NewEnds(), offers: in.offers(),
+		steps: livestore.NewProgress(in.pool), servers: serverstore.New(in.pool, in.events), offered: in.catalogue(),
+	}
+	s.live = fanout.New(s.reader, in.events, in.types, in.hub, in.log)
+	s.live.RuntimeNames = in.cfg.RuntimeNames
+	for _, step := range []func(context.Context) error{s.openKeys, s.openServices, s.openEdge} {
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// openKeys makes what is derived from the secret key.
+func (s *surfaces) openKeys(context.Context) (err error) {
+	if s.links, err = s.in.signer(); err != nil {
+		return err
+	}
+	if s.sealer, err = s.in.key.Sealer(); err != nil {
+		return err
+	}
+	key, err := s.in.key.Derive("model cursors")
+	s.cursors = catalog.NewCursors(key, time.Now)
+	return err
+}
+
+func (s *surfaces) openServices(context.Context) (err error) {
+	if s.service, err = s.in.JobService(); err != nil {
+		return err
+	}
+	s.submit = api.Bounded(s.service, s.in.submissions)
+	if s.hooks, err = s.in.webhookService(); err != nil {
+		return err
+	}
+	s.tokens, err = s.in.tokens()
+	return err
+}
+
+// openEdge makes what all surfaces share. Cookies are credentials if there is a web editor.
+func (s *surfaces) openEdge(ctx context.Context) error {
+	auth, err := s.in.authenticator()
+	if err != nil {
+		return err
+	}
+	if s.media, err = blob.Origins(ctx, s.in.blobs); err != nil {
+		return err
+	}
+	if s.files, err = openEditor(s.in.cfg, s.media...); err != nil {
+		return err
+	}
+	deps := edge.Deps{Auth: auth, Space: readiness{s.in}, Storage: s.in.storage, Logger: s.in.log}
+	if s.files != nil {
+		deps.Cookies = s.sealer
+	}
+	s.edge, err = edge.New(deps, edge.Options{
+		Mode: s.in.settings.mode, PublicURL: s.in.cfg.PublicURL, AllowedHosts: s.in.allowedHosts(), AllowedOrigins: s.in.cfg.Origins,
+		TrustedProxies: s.in.cfg.Proxies,
+	})
+	return err
+}
+
+// all returns every surface. The router answers its unknown paths before an editor does.
+func (s *surfaces) all() ([]api.Surface, error) {
+	onCloud, pictures := s.onCloud(), s.pictures()
+	pages, err := s.console(pictures)
+	if err != nil {
+		return nil, err
+	}
+	all := []api.Surface{
+		onCloud, s.onV2(), s.streams(onCloud), pictures, s.assets(), s.router(), s.editorAPI(), pages,
+		apiwebhooks.New(apiwebhooks.Deps{Endpoints: s.hooks, Deliveries: webhookstore.New(s.in.pool, s.in.events)}),
+		about.New(s.edge, readiness{s.in}),
+	}
+	if s.files != nil {
+		all = append(all, console.NewEditor(s.edge, s.files))
+	}
+	return all, nil
+}
+
+// onCloud builds the jobs of the cloud contract.
+func (s *surfaces) onCloud() *cloud.Surface {
+	return cloud.New(cloud.Deps{
+		Edge: s.edge, Jobs: s.submit, Reader: s.reader, Queue: s.in.jobs, Sources: s.in.sources(), Waits: s.servers, Devices: s.in.devices,
+		History: jobs.History{
+			Service: hidden.Service{Events: s.in.events, Jobs: s.reader}, Marks: hiddenview.NewReader(s.in.pool, s.in.types), Jobs: s.reader,
+		},
+	}, cloud.Options{
+		MaxPrompt: s.in.cfg.MaxBody, MaxUpload: s.in.cfg.MaxUpload, Assets: true,
+		RuntimeNames: s.in.cfg.RuntimeNames, RawStatus: s.in.cfg.RawStatus, Version: version.Version,
+	})
+}
+
+// onV2 builds the jobs of the v2 contract.
+func (s *surfaces) onV2() *apijobs.Surface {
+	return apijobs.New(apijobs.Deps{
+		Edge: s.edge, Jobs: s.submit, Reader: s.reader, Queue: s.in.jobs, Sources: s.in.sources(), Steps: s.steps, Links: s.links,
+		Keys: jobstore.NewKeys(s.in.pool), Names: s.in.files, Waits: s.servers, Ends: s.ends,
+		Logs: &job.Logs{Events: s.in.events, Registry: s.in.types},
+	}, apijobs.Options{MaxPrompt: s.in.cfg.MaxBody, JobRetention: s.in.cfg.JobRetention, MaxWaits: s.in.cfg.MaxStreams})
+}
+
+// streams builds WebSockets and server-sent events.
+func (s *surfaces) streams(c *cloud.Surface) *apilive.Surface {
+	return apilive.New(apilive.Deps{
+		Edge: s.edge, Source: s.live, Reader: s.reader, Queue: s.in.jobs, Steps: s.steps, Links: s.links, Features: c.Features,
+	}, apilive.Options{MaxSockets: s.in.cfg.MaxSockets, MaxStreams: s.in.cfg.MaxStreams, RouteByClient: s.in.cfg.RouteByClient})
+}
+
+// pictures builds the files of the cloud contract.
+func (s *surfaces) pictures() *media.Surface {
+	return media.New(media.Deps{Edge: s.edge, Files: s.in.files, Grants: s.links, Links: s.links},
+		media.Options{UploadIdle: s.in.cfg.UploadIdle})
+}
+
+// assets builds the assets of the v2 contract and the library of editors.
+func (s *surfaces) assets() *apiassets.Surface {
+	return apiassets.New(apiassets.Deps{
+		Edge: s.edge, Files: s.in.files, Assets: s.in.assetService(s.in.uploads), View: assets.NewReader(s.in.pool, s.in.types, nil),
+		Keys: jobstore.NewKeys(s.in.pool), Links: s.links, Internet: outbound.New(outbound.Options{}), Exports: s.in.exportService(),
+		Downloads: download.Service{Store: s.in.downloadRecords()},
+	}, apiassets.Options{MaxUpload: s.in.cfg.MaxUpload, UploadIdle: s.in.cfg.UploadIdle, Editor: s.files != nil})
+}
+
+// router builds the model router.
+func (s *surfaces) router() *router.Surface {
+	r := s.in.cfg.Router
+	return router.New(
+		router.Deps{Edge: s.edge, Models: s.offers, Calls: s.in.service, Tokens: s.tokens, Cursors: s.cursors},
+		router.Options{
+			Off: r.Disabled, NoFallback: !r.Fallback, UploadIdle: s.in.cfg.UploadIdle,
+			MaxModelBody: r.MaxBody, ModelBodies: cmp.Or(r.Bodies, 8*r.MaxBody),
+		})
+}
+
+// editorAPI builds what a graph editor reads besides jobs and files.
+func (s *surfaces) editorAPI() *editor.Surface {
+	return editor.New(editor.Deps{
+		Edge: s.edge, Classes: s.in.classes, NodeFiles: s.in.files, Servers: s.offered,
+		Userdata: userdata.Service{Store: accountstore.NewUserdata(s.in.pool, s.in.events).Within(s.in.storage), Blobs: s.in.blobs},
+	})
+}
+
+// console builds the pages for people.
+func (s *surfaces) console(pictures *media.Surface) (*console.Surface, error) {
+	operated, err := s.in.operatedPages()
+	if err != nil {
+		return nil, err
+	}
+	files, shelf := s.in.files, assets.NewReader(s.in.pool, s.in.types, nil)
+	return console.New(console.Deps{
+		Edge: s.edge, Sealer: s.sealer, Operator: s.in.operates(), Live: s.live, Media: s.media,
+		Jobs: s.service, Reader: s.reader, Sources: s.in.sources(), Links: s.links, Waits: s.servers, Servers: s.servers,
+		Histories: console.LogHistories{Events: s.in.events, Types: s.in.types},
+		Retry:     job.Retrier{Service: s.service, Sources: s.in.sources()},
+		Index:     jobindex.NewReader(s.in.pool), Stats: stats.NewReader(s.in.pool), Now: s.reader,
+		Files: files, Submit: s.submit, Classes: s.in.classes, Pictures: pictures,
+		Models: &models.Deps{
+			Models: s.offers, Calls: s.in.service, Off: s.in.cfg.Router.Disabled, NoFallback: !s.in.cfg.Router.Fallback,
+			History: models.History{Record: s.in.calls, Listing: calls.NewReader(s.in.pool), Bodies: s.in.blobs},
+		},
+		Own: own.Deps{
+			Assets: shelf, Deleter: s.in.assetService(s.in.uploads), Files: files,
+			Endpoints: s.hooks, Deliveries: webhookstore.New(s.in.pool, s.in.events),
+			Accounts: operated.Accounts, Usage: usage.NewReader(s.in.pool),
+		},
+		Operators: operated,
+	}), nil
+}

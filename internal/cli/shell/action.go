@@ -1,0 +1,187 @@
+package shell
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/operate/action"
+)
+
+// Opener calls work with a service of the deployment.
+type Opener[S any] func(ctx context.Context, s *Shell, work func(S) error) error
+
+// Group returns the command of a group of actions, with the commands of the actions.
+func Group[S any](s *Shell, g action.Group[S], open Opener[S]) *cobra.Command {
+	cmd := &cobra.Command{Use: g.Use, Short: g.Short, Long: g.Long, Example: g.Example}
+	for _, a := range g.Actions {
+		for _, c := range a.Commands {
+			if c.Use != "" {
+				cmd.AddCommand(command(s, a, c, open))
+			}
+		}
+	}
+	for _, sub := range g.Groups {
+		cmd.AddCommand(Group(s, sub, open))
+	}
+	return cmd
+}
+
+// given holds the parameters of a command as they were given.
+type given[S any] struct {
+	action.For[S]
+	set    map[string]string // by the command itself
+	params any
+	reason string
+	asJSON bool
+}
+
+// command returns one command of an action.
+func command[S any](s *Shell, a action.For[S], c action.Command, open Opener[S]) *cobra.Command {
+	g := &given[S]{For: a, set: c.Set, params: a.New(false), asJSON: c.Always}
+	cmd := &cobra.Command{Use: c.Use, Short: c.Short, Long: c.Long, Example: c.Example}
+	arguments, several := 0, false
+	for _, p := range a.Params {
+		_, fixed := c.Set[p.Name]
+		switch {
+		case fixed:
+		case p.Arg != "" && p.Many():
+			several = true
+		case p.Arg != "":
+			arguments++
+		case p.Flag != "-":
+			g.flag(cmd, p)
+		}
+	}
+	cmd.Args = cobra.ExactArgs(arguments)
+	if several {
+		cmd.Args = cobra.MinimumNArgs(arguments)
+	}
+	if a.Reason != action.None {
+		cmd.Flags().StringVar(&g.reason, "reason", "", "reason that is recorded with the change")
+	}
+	if c.JSON {
+		JSONFlag(cmd, &g.asJSON)
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := cmp.Or(g.missing(cmd), g.arguments(args)); err != nil {
+			return err
+		}
+		return open(cmd.Context(), s, func(service S) error { return g.run(cmd.Context(), s, service) })
+	}
+	return cmd
+}
+
+// flag adds the flag of a parameter.
+func (g *given[S]) flag(cmd *cobra.Command, p action.Param) {
+	f := cmd.Flags().VarPF(&flagValue{p: p, params: g.params}, p.Flag, "", p.Help)
+	if p.Bool() {
+		f.NoOptDefVal = "true"
+	}
+}
+
+// missing returns an error for the first flag that has to be given and was not.
+func (g *given[S]) missing(cmd *cobra.Command) error {
+	for _, p := range g.Params {
+		if f := cmd.Flags().Lookup(p.Flag); p.Asked && f != nil && !f.Changed {
+			return fmt.Errorf("--%s is missing: %s; see %s --help", p.Flag, p.Help, cmd.CommandPath())
+		}
+	}
+	if g.Reason == action.Required && strings.TrimSpace(g.reason) == "" {
+		return errors.New("--reason is missing: it is recorded with the change")
+	}
+	return nil
+}
+
+// arguments sets the parameters that are arguments, and those that the command itself gives.
+func (g *given[S]) arguments(args []string) error {
+	next := 0
+	for _, p := range g.Params {
+		texts := []string{g.set[p.Name]}
+		if texts[0] == "" {
+			if p.Arg == "" {
+				continue
+			}
+			last := len(args)
+			if !p.Many() {
+				last = next + 1
+			}
+			texts, next = args[next:last], last
+		}
+		if err := p.Set(g.params, texts...); err != nil {
+			return action.Refused(p.Arg, "takes", err)
+		}
+	}
+	return nil
+}
+
+// run carries out the action and writes its answer.
+func (g *given[S]) run(ctx context.Context, s *Shell, service S) error {
+	for _, p := range g.Params {
+		text, ok := p.Value(g.params).(string)
+		if p.Resolve == "" || !ok {
+			continue
+		}
+		found, err := any(service).(action.Resolver).Resolve(ctx, p.Resolve, text)
+		if err != nil {
+			return err
+		}
+		if err := p.Set(g.params, found); err != nil {
+			return err
+		}
+	}
+	result, err := g.Do(ctx, service, g.params, operate.Attribution{Actor: Operator(), Reason: g.reason})
+	if err != nil {
+		return err
+	}
+	if g.asJSON {
+		err = s.PrintJSON(g.JSON(result))
+	} else {
+		p := s.Printer()
+		g.Show(p, g.params, result)
+		err = p.Err()
+	}
+	return errors.Join(err, g.Fail(g.params, result))
+}
+
+// flagValue is a parameter as the value of a flag.
+type flagValue struct {
+	p      action.Param
+	params any
+	texts  []string
+}
+
+var _ pflag.Value = (*flagValue)(nil)
+
+// Set implements pflag.Value. A flag of several values may be repeated, or have them separated by commas.
+func (f *flagValue) Set(text string) error {
+	if !f.p.Many() {
+		return f.p.Set(f.params, text)
+	}
+	parts := []string{text}
+	if f.p.Commas {
+		parts = strings.Split(text, ",")
+	}
+	f.texts = append(f.texts, parts...)
+	return f.p.Set(f.params, f.texts...)
+}
+
+// String implements pflag.Value.
+func (f *flagValue) String() string {
+	if f.params == nil || f.p.Many() {
+		return strings.Join(f.texts, ",")
+	}
+	return f.p.Text(f.params)
+}
+
+// Type implements pflag.Value.
+func (f *flagValue) Type() string { return f.p.Type() }
+
+// Takes describes the values of the flag.
+func (f *flagValue) Takes() string { return f.p.Takes() }

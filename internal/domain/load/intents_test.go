@@ -1,0 +1,121 @@
+package load_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/domain/load"
+	"github.com/millrace-dev/millrace/internal/domain/outbox"
+)
+
+const gap = 40 * time.Millisecond
+
+// starts is a gate of intents in a bubble, with the ids of what it delivered.
+type starts struct {
+	*load.Gate
+
+	mu     sync.Mutex // guards handed
+	handed []int64
+}
+
+func newStarts(t *testing.T, requests *load.Gate) *starts {
+	t.Helper()
+	p := &starts{}
+	p.Gate = load.New(load.Options{Yield: load.Yield{
+		To: requests, Gap: gap,
+		Deliver: func(intents []outbox.Intent) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			for _, in := range intents {
+				p.handed = append(p.handed, in.ID)
+			}
+		},
+		Account: func(in outbox.Intent) string { return in.WorkflowID },
+	}})
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- p.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		require.NoError(t, <-ended)
+	})
+	return p
+}
+
+func (p *starts) since(d time.Duration) []int64 {
+	time.Sleep(d) //nolint:forbidigo // of the bubble's clock
+	synctest.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	handed := p.handed
+	p.handed = nil
+	return handed
+}
+
+func intents(account string, ids ...int64) (all []outbox.Intent) {
+	for _, id := range ids {
+		all = append(all, outbox.Intent{ID: id, WorkflowID: account})
+	}
+	return all
+}
+
+func TestStartsGiveWayToRequests(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		requests := load.New(load.Options{Busy: 1, Calm: time.Millisecond})
+		p := newStarts(t, requests)
+		p.Notify(intents("a", 1, 2, 3))
+		require.Equal(t, []int64{1, 2, 3}, p.since(0), "nobody waits")
+		end := begin(t, requests, 1)
+		p.Notify(intents("a", 4, 5, 6, 7))
+		p.Notify(intents("", 8))
+		require.Equal(t, []int64{8, 4}, p.since(gap/2), "what may not wait, and the first")
+		p.Notify(intents("b", 9))
+		require.Equal(t, []int64{5, 9}, p.since(2*gap), "one in each gap, the accounts in turn")
+		end()
+		require.Equal(t, []int64{6, 7}, p.since(gap), "the rest together")
+		p.Notify(intents("a", 10))
+		require.Equal(t, []int64{10}, p.since(0))
+	})
+}
+
+// Requests that are committed together are answered together: between two batches of a burst nobody waits, and starts still
+// give way.
+func TestStartsGiveWayBetweenTheBatchesOfABurst(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const clients, batches, calm = 64, 10, 5 * gap
+		requests := load.New(load.Options{Busy: 24, Calm: calm})
+		p := newStarts(t, requests)
+		for batch := range batches {
+			end := begin(t, requests, clients)
+			if batch == 0 {
+				p.Notify(intents("a", make([]int64, 100)...))
+			}
+			require.LessOrEqual(t, len(p.since(gap)), 2, "in a batch")
+			end()
+			require.LessOrEqual(t, len(p.since(2*gap)), 2, "before the next one")
+		}
+		require.Greater(t, len(p.since(calm+2*gap)), 100-4*batches, "the burst is over")
+	})
+}
+
+// What is not held back is neither lost nor delivered out of turn: it is in the outbox, where relays claim it.
+func TestABoundedNumberOfIntentsWaits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		requests := load.New(load.Options{Busy: 1, Calm: time.Millisecond})
+		p := newStarts(t, requests)
+		end := begin(t, requests, 1)
+		for id := range int64(3000) {
+			p.Notify(intents("a", id))
+		}
+		end()
+		require.InDelta(t, 1024, len(p.since(2*gap)), 2)
+	})
+}
