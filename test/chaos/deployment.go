@@ -22,6 +22,7 @@ type deployment struct {
 	name     string
 	client   *load.Client
 	provider *load.Provider
+	bases    []string // addresses of the API, of each process of it
 	parts    []part
 	roles    []*process // restarted when they end
 	run      *run
@@ -61,7 +62,7 @@ func prepare(r *run, name, dir string) (*deployment, string, error) {
 	provider := load.NewProvider()
 	server := httptest.NewServer(provider)
 	d := &deployment{
-		name: name, run: r, client: load.NewClient("http://" + addr), provider: provider,
+		name: name, run: r, client: load.NewClient("http://" + addr), provider: provider, bases: []string{"http://" + addr},
 		closers: []func(){provider.Close, server.Close},
 		env: []string{
 			"MILLRACE_SLOTS=6", "MILLRACE_LOG=warn", "MILLRACE_TEMPORAL_BIN=" + temporal, "MILLRACE_SIMULATOR=" + server.URL,
@@ -127,14 +128,20 @@ func startSeparate(ctx context.Context, r *run, dir string) (*deployment, error)
 			"127.0.0.1:0",
 		}, args...)...)
 	}
-	api, first, second, projector := role("api", "--addr", addr), role("worker1"), role("worker2"), role("projector")
+	other, err := ports.Address()
+	if err != nil {
+		return d, err
+	}
+	d.bases = append(d.bases, "http://"+other)
+	api, otherAPI := role("api1", "--addr", addr), role("api2", "--addr", other)
+	first, second, projector := role("worker1"), role("worker2"), role("projector")
 	d.parts = []part{
-		d.partOf("api", api), d.partOf("worker", first), d.partOf("workers", first, second), d.partOf("projector", projector),
+		d.partOf("api", api), d.partOf("other api", otherAPI), d.partOf("worker", first), d.partOf("workers", first, second), d.partOf("projector", projector),
 		{name: "temporal", pids: func() []int { return childrenOf(os.Getpid(), "millrace-temporal") }},
 		{name: "postgres", pids: func() []int { return childrenOf(os.Getpid(), "postgres") }},
 		{name: "everything", pids: func() []int {
 			pids := append(childrenOf(os.Getpid(), "millrace-temporal"), childrenOf(os.Getpid(), "postgres")...)
-			return append(pids, api.pid(), first.pid(), second.pid(), projector.pid())
+			return append(pids, api.pid(), otherAPI.pid(), first.pid(), second.pid(), projector.pid())
 		}},
 	}
 	for _, p := range d.roles {

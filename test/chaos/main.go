@@ -6,7 +6,8 @@
 // It starts the program in local mode, then as separate processes, and puts load on each: jobs, uploads and model
 // calls. Meanwhile it kills (SIGKILL) and stops (SIGSTOP, later SIGCONT) the API, the workers, the projector,
 // Temporal, PostgreSQL and all of them together. A ledger outside of the service notes what was accepted, and a
-// provider of its own counts what it was asked for; at the end the two are held against what the service says.
+// provider of its own counts what it was asked for; at the end both are compared with what the service says. Other
+// clients ask about the same jobs and calls at the same time, and package history judges whether their answers agree.
 //
 //	make test/chaos MINUTES=10 ARGS="-seed 7"
 //
@@ -30,10 +31,13 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
+	"sync"
 	"syscall"
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/child/scratch"
+	"github.com/millrace-dev/millrace/test/history"
 	"github.com/millrace-dev/millrace/test/load"
 )
 
@@ -141,9 +145,13 @@ func (r *run) one(ctx context.Context, start func(context.Context, *run, string)
 	ledger := &load.Ledger{Mode: d.name}
 	loading, stop := context.WithCancel(ctx)
 	clients := load.Start(loading, d.client, ledger, r.seed, pace)
+	seen := history.New()
+	var observers sync.WaitGroup
+	observers.Go(func() { seen.Observe(loading, r.seed, d.name, slices.Repeat(d.bases, 4/len(d.bases))...) })
 	r.breakThings(ctx, d, report, time.Now().Add(lasts))
 	stop()
 	clients.Wait()
+	observers.Wait()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -151,6 +159,7 @@ func (r *run) one(ctx context.Context, start func(context.Context, *run, string)
 	defer cancel()
 	ledger.Settle(settling, d.client, d.provider)
 	report.add(ledger)
+	report.judge(d.name, seen)
 	report.check(d.name+": views equal their rebuild", d.checkViews(ctx))
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/millrace-dev/millrace/test/history"
 	"github.com/millrace-dev/millrace/test/load"
 )
 
@@ -20,6 +21,7 @@ type report struct {
 	queued  map[fault]time.Duration   // longest wait for a slot during a recovery
 	stuck   map[fault][]error
 	ledgers []*load.Ledger
+	seen    []string // for each mode, how many requests were judged by package history
 	checks  int
 	wrong   []string // checks that failed
 }
@@ -40,6 +42,16 @@ func (r *report) recovered(f fault, took, queued time.Duration, err error) {
 }
 
 func (r *report) add(l *load.Ledger) { r.ledgers = append(r.ledgers, l) }
+
+// judge counts each subject of a history whose answers contradict each other as wrong.
+func (r *report) judge(mode string, h *history.History) {
+	anomalies := h.Anomalies()
+	r.seen = append(r.seen, fmt.Sprintf("%s: %d requests about the same jobs and calls, %d anomalies", mode, h.Len(), len(anomalies)))
+	r.checks += max(1, len(anomalies))
+	for _, a := range anomalies {
+		r.wrong = append(r.wrong, mode+": the answers contradict each other: "+a.String())
+	}
+}
 
 // check records the outcome of a comparison at the end.
 func (r *report) check(what string, err error) {
@@ -87,6 +99,9 @@ func (r *report) write(out io.Writer) {
 	fmt.Fprintln(w)
 	r.writeLedgers(w)
 	w.Flush() // the terminal is gone
+	for _, line := range r.seen {
+		fmt.Fprintln(out, line)
+	}
 	for _, l := range r.ledgers {
 		for _, e := range l.Entries {
 			if e.Why != "" {

@@ -218,9 +218,9 @@ func (c *Client) upload(ctx context.Context, name string, content []byte) (id st
 
 const model = "/v2/models/sim/image/requests"
 
-// order sends a request to the model and returns its id if the service accepted it. again reports that the same
+// Order sends a request to the model and returns its id if the service accepted it. again reports that the same
 // request, with the same key, may be sent again.
-func (c *Client) order(ctx context.Context, marker string) (id string, again bool) {
+func (c *Client) Order(ctx context.Context, marker string) (id string, again bool) {
 	body := fmt.Sprintf(`{"prompt":"%s [sim:delay=700ms]"}`, marker)
 	status, answer := c.Send(ctx, http.MethodPost, model, []byte(body), "Idempotency-Key", marker)
 	var kept struct {
@@ -232,8 +232,8 @@ func (c *Client) order(ctx context.Context, marker string) (id string, again boo
 	return "", status == 0 || status >= 500 || status == http.StatusConflict || status == http.StatusTooManyRequests
 }
 
-// result returns the answer to a request; the status is 0 or 202 while there is no answer.
-func (c *Client) result(ctx context.Context, id string) (int, []byte) {
+// Result returns the answer to a request; the status is 0 or 202 while there is no answer.
+func (c *Client) Result(ctx context.Context, id string) (int, []byte) {
 	return c.Send(ctx, http.MethodGet, model+"/"+id, nil)
 }
 

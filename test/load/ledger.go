@@ -181,7 +181,7 @@ func (e *Entry) judgeUpload(ctx context.Context, c *Client) (Verdict, string) {
 }
 
 func (e *Entry) judgeCall(ctx context.Context, c *Client, p *Provider) (Verdict, string) {
-	status, body := c.result(ctx, e.ID)
+	status, body := c.Result(ctx, e.ID)
 	switch {
 	case status == http.StatusNotFound:
 		return Lost, "the service does not know it"

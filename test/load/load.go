@@ -82,7 +82,7 @@ func (l *Load) call(ctx context.Context, name string, _ *rand.Rand) {
 		l.ledger.Add(e)
 	}()
 	for until := time.Now().Add(callWithin); time.Now().Before(until); {
-		id, again := l.client.order(ctx, name)
+		id, again := l.client.Order(ctx, name)
 		if e.ID, e.Accepted = id, id != ""; e.Accepted || !again || !Pause(ctx, 200*time.Millisecond) {
 			return
 		}

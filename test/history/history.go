@@ -1,0 +1,115 @@
+//go:build linux
+
+// Package history records what clients of a running service saw, and judges whether a service that carries out one request
+// after the other could have answered them so (linearizability, decided by porcupine). It starts and breaks nothing.
+//
+// Every job and model call is a history of its own: what one client was told must agree with what every other client was
+// told, whichever process answered.
+package history
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// History is the requests of all clients with their answers. It is safe for concurrent use.
+type History struct {
+	began time.Time
+
+	mu         sync.Mutex // guards operations
+	operations []porcupine.Operation
+}
+
+// New returns an empty history.
+func New() *History { return &History{began: time.Now()} }
+
+// request is what a client asked for.
+type request struct {
+	Subject string // the job or call; each is judged by itself
+	Verb    verb
+}
+
+// answer is what the client was told.
+type answer struct {
+	Known bool   // false = no answer came: the request may have been carried out, now or later
+	Jobs  int    // jobs in the answer to a search
+	State string // state of the job or call; "" = there is none
+	ID    string
+}
+
+// do sends a request and records it with its answer. A question without an answer is not recorded, since it changes nothing.
+func (h *History) do(client int, r request, send func() answer) answer {
+	call := time.Since(h.began).Nanoseconds()
+	a := send()
+	returned := time.Since(h.began).Nanoseconds()
+	if !a.Known {
+		if !r.Verb.changes() {
+			return a
+		}
+		returned = math.MaxInt64
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.operations = append(h.operations, porcupine.Operation{ClientId: client, Input: r, Call: call, Output: a, Return: returned})
+	return a
+}
+
+// Len returns the number of requests.
+func (h *History) Len() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.operations)
+}
+
+// Anomaly is a job or call whose answers contradict each other.
+type Anomaly struct {
+	Subject string
+	Asked   []string // its requests and answers, in the order of their answers
+}
+
+// String returns a line for each request.
+func (a Anomaly) String() string { return a.Subject + ":\n  " + strings.Join(a.Asked, "\n  ") }
+
+// judgeWithin bounds the time to judge one subject. A subject that takes longer counts as an anomaly.
+const judgeWithin = 30 * time.Second
+
+// Anomalies judges every subject and returns those whose answers no sequential service could have given.
+func (h *History) Anomalies() (anomalies []Anomaly) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	by := map[string][]porcupine.Operation{}
+	for _, o := range h.operations {
+		subject := o.Input.(request).Subject
+		by[subject] = append(by[subject], o)
+	}
+	for subject, operations := range by {
+		if porcupine.CheckOperationsTimeout(model, operations, judgeWithin) == porcupine.Ok {
+			continue
+		}
+		slices.SortFunc(operations, func(a, b porcupine.Operation) int {
+			return int(min(a.Return, math.MaxInt32<<20) - min(b.Return, math.MaxInt32<<20))
+		})
+		anomaly := Anomaly{Subject: subject}
+		for _, o := range operations {
+			anomaly.Asked = append(anomaly.Asked, describe(o))
+		}
+		anomalies = append(anomalies, anomaly)
+	}
+	slices.SortFunc(anomalies, func(a, b Anomaly) int { return strings.Compare(a.Subject, b.Subject) })
+	return anomalies
+}
+
+func describe(o porcupine.Operation) string {
+	r, a := o.Input.(request), o.Output.(answer)
+	if !a.Known {
+		return fmt.Sprintf("%v to -: client %d, %s: no answer", time.Duration(o.Call).Round(time.Microsecond), o.ClientId, r.Verb)
+	}
+	return fmt.Sprintf("%v to %v: client %d, %s: %d jobs, state %q, id %q", time.Duration(o.Call).Round(time.Microsecond),
+		time.Duration(o.Return).Round(time.Microsecond), o.ClientId, r.Verb, a.Jobs, a.State, a.ID)
+}
