@@ -51,7 +51,8 @@ type CallSweeper struct {
 
 // Run sweeps until ctx ends. Several sweepers may run at once.
 func (s *CallSweeper) Run(ctx context.Context) error {
-	return repeat(ctx, cmp.Or(s.Every, 15*time.Second), s.Log, "calls", s.Sweep)
+	interval := func() time.Duration { return s.reviver.interval(cmp.Or(s.Every, 15*time.Second)) }
+	return repeat(ctx, interval, s.Log, "calls", s.Sweep)
 }
 
 // Sweep checks all calls once.

@@ -64,7 +64,8 @@ func (s *JobSweeper) Run(ctx context.Context) error {
 	if err := s.Admit(ctx); err != nil && ctx.Err() == nil { // first at once: queues may have been opened while no worker ran
 		s.Log.Warn("queued job admission failed", "error", err)
 	}
-	return repeat(ctx, cmp.Or(s.Every, 30*time.Second), s.Log, "jobs", round)
+	interval := func() time.Duration { return s.reviver.interval(cmp.Or(s.Every, 30*time.Second)) }
+	return repeat(ctx, interval, s.Log, "jobs", round)
 }
 
 // Sweep checks all slots once.

@@ -147,4 +147,58 @@ func TestRevivalsOfOneRunBackOff(t *testing.T) {
 	})
 }
 
+// After a restore of an older log, Temporal has completed the workflows of jobs that are queued again. Each round frees slots
+// for the next such jobs, so the rounds follow each other without a pause.
+func TestRoundsFollowEachOtherWhileTheyReviveWork(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const batches, each = 8, 6
+		known := all[job.ID](enums.WORKFLOW_EXECUTION_STATUS_COMPLETED)
+		s := &batch{}
+		next := func() { // each batch has waited for slots of the one before
+			s.held = nil
+			for range each {
+				id := job.NewID()
+				known.status[id] = enums.WORKFLOW_EXECUTION_STATUS_COMPLETED
+				s.held = append(s.held, job.RunRef{Job: id, Account: "a", Run: 1})
+			}
+			s.since = time.Now()
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		s.taken = func() {
+			if len(s.requeued) == batches*each {
+				stop()
+			}
+			next()
+		}
+		next()
+		sweeper := sweep.JobSweeper{Client: known, Slots: s, Queues: &queues{}, Ender: s, Tiers: s, Log: slog.New(slog.DiscardHandler)}
+		began := time.Now()
+		require.NoError(t, sweeper.Run(ctx))
+		require.Less(t, time.Since(began), 2*time.Minute, "not a minute for each batch")
+	})
+}
+
+// batch is slots whose runs all have the same age. Another batch takes their place when all were requeued.
+type batch struct {
+	slots
+	since time.Time
+	taken func()
+}
+
+func (b *batch) RunningAfter(ctx context.Context, after job.ID, age time.Duration, limit int) ([]job.RunRef, error) {
+	if time.Since(b.since) < age {
+		return nil, nil
+	}
+	return b.slots.RunningAfter(ctx, after, age, limit)
+}
+
+func (b *batch) Requeue(ctx context.Context, id job.ID, actor, reason string) error {
+	err := b.slots.Requeue(ctx, id, actor, reason)
+	if id == b.held[len(b.held)-1].Job {
+		b.taken()
+	}
+	return err
+}
+
 func (*slots) ForgetMarks(context.Context) error { return nil }

@@ -21,6 +21,9 @@ const (
 	sweepLimit = 200
 	// sweepFailures is the number of failures that ends a round: Temporal or the database is probably down.
 	sweepFailures = 10
+	// soon is the interval after a round that revived work: after a restore, every batch of jobs that gets slots may have
+	// lost its workflows. The next round checks work from half that age.
+	soon = 2 * time.Second
 )
 
 // Reviver restarts accepted work without a workflow: the workflow never began, was closed from outside, or was lost
@@ -41,11 +44,20 @@ type Reviver[T any, ID ~string] struct {
 	Revive func(ctx context.Context, work T, state WorkflowState) (bool, error)
 
 	pacer *restartPacer[ID]
+	found bool // the last round revived work
 }
 
 // Run sweeps at an interval until ctx ends.
 func (r *Reviver[T, ID]) Run(ctx context.Context) error {
-	return repeat(ctx, r.Every, r.Log, r.What, r.Sweep)
+	return repeat(ctx, func() time.Duration { return r.interval(r.Every) }, r.Log, r.What, r.Sweep)
+}
+
+// interval returns the time until the next round: every, or less if the last round revived work.
+func (r *Reviver[T, ID]) interval(every time.Duration) time.Duration {
+	if r != nil && r.found {
+		return min(every, soon)
+	}
+	return every
 }
 
 // Sweep checks all work once, page by page. Work that is slow or fails does not delay the rest.
@@ -53,9 +65,14 @@ func (r *Reviver[T, ID]) Sweep(ctx context.Context) error {
 	if r.pacer == nil {
 		r.pacer = newRestartPacer[ID](r.Age)
 	}
+	age := r.Age
+	if r.found {
+		age = min(age, soon/2)
+	}
+	r.found = false
 	var failed []error
 	for after := ID(""); ; {
-		page, err := r.List(ctx, after, r.Age, sweepLimit)
+		page, err := r.List(ctx, after, age, sweepLimit)
 		if err != nil {
 			return errors.Join(append(failed, err)...)
 		}
@@ -85,6 +102,7 @@ func (r *Reviver[T, ID]) check(ctx context.Context, work T, id ID, workflow stri
 	if err != nil || !revived {
 		return err
 	}
+	r.found = true
 	r.pacer.revived(id, time.Now())
 	r.Log.Warn("restarting work without a workflow", "what", r.What, "id", string(id), "workflow", state.String())
 	return nil
@@ -131,14 +149,15 @@ func (p *restartPacer[ID]) revived(id ID, now time.Time) {
 	p.next.Add(id, revival{due: now.Add(wait), wait: wait})
 }
 
-// repeat calls round until ctx ends, first after one interval. Intervals vary at random by a fifth, so that processes
+// repeat calls round until ctx ends, first after one interval, which it asks for before each round. Intervals vary at random by a fifth, so that processes
 // that were started together do not sweep together. A failed round is repeated after the next interval.
-func repeat(ctx context.Context, interval time.Duration, log *slog.Logger, what string, round func(context.Context) error) error {
+func repeat(ctx context.Context, interval func() time.Duration, log *slog.Logger, what string, round func(context.Context) error) error {
 	for {
+		next := interval()
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(interval*4/5 + rand.N(interval*2/5)): // jitter; not a secret
+		case <-time.After(next*4/5 + rand.N(next*2/5)): // jitter; not a secret
 		}
 		if err := round(ctx); err != nil && ctx.Err() == nil {
 			log.Warn("sweep not finished", "of", what, "error", err)
