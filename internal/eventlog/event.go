@@ -60,7 +60,9 @@ func AppendTo(stream, account string, meta Meta, events ...Event) Append {
 }
 
 // NewEvent returns an event with a random id: the event of another attempt is another event.
-func NewEvent(eventType string, data any) Event { return Event{ID: uuid.New(), Type: eventType, Data: data} }
+func NewEvent(eventType string, data any) Event {
+	return Event{ID: uuid.New(), Type: eventType, Data: data}
+}
 
 // Closing returns the append with which the stream is closed.
 func (a Append) Closing() Append {

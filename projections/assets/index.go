@@ -100,7 +100,8 @@ func only(r row, words, others []string) []entry {
 
 // queueList removes entries from a list and adds others.
 func queueList(q *pgx.Batch, table, column string, fewer, more []entry) {
-	queueEntries(q, fewer, `delete from `+table+` t using unnest($1::text[], $2::text[], $3::bigint[], $4::text[]) as e (account, word, created, id)
+	queueEntries(q, fewer, `delete from `+table+` t
+		using unnest($1::text[], $2::text[], $3::bigint[], $4::text[]) as e (account, word, created, id)
 		where t.account = e.account and t.`+column+` = e.word and t.created = e.created`)
 	queueEntries(q, more, `insert into `+table+` (account, `+column+`, created, id)
 		select * from unnest($1::text[], $2::text[], $3::bigint[], $4::text[]) on conflict (account, `+column+`, created) do nothing`)

@@ -80,7 +80,9 @@ func Queue(batch *pgx.Batch, intents []outbox.Intent) {
 	}
 	record := func() *pgx.QueuedQuery { return batch.Queue(insertIntents, append(rows.Args(), grace)...) }
 	if in := intents[0]; len(intents) == 1 {
-		record = func() *pgx.QueuedQuery { return batch.Queue(insertIntent, in.WorkflowID, string(in.Kind), string(in.Payload), grace) }
+		record = func() *pgx.QueuedQuery {
+			return batch.Queue(insertIntent, in.WorkflowID, string(in.Kind), string(in.Payload), grace)
+		}
 	}
 	record().Query(func(rows pgx.Rows) error {
 		ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
