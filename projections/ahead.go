@@ -21,14 +21,14 @@ func Ahead(ctx context.Context, pool *pgxpool.Pool, name string) (int64, error) 
 // without tables cannot be rebuilt and waits for an operator.
 func (r *Runner) rebuildAhead(ctx context.Context) {
 	for _, p := range r.views {
-		ahead, err := Ahead(ctx, r.pool, p.Name())
+		ahead, err := Ahead(ctx, r.pool, p.Name)
 		switch {
 		case err != nil:
-			r.opts.Log.Warn("checkpoint not compared with the log", "projection", p.Name(), "error", err)
+			r.opts.Log.Warn("checkpoint not compared with the log", "projection", p.Name, "error", err)
 		case ahead == 0:
-		case len(p.Tables()) == 0:
+		case len(p.Tables) == 0:
 			r.opts.Log.Error("checkpoint of a reader is beyond the end of the log; the reader is stopped: see \"Restore\" in docs/runbook.md",
-				"projection", p.Name(), "positions", ahead)
+				"projection", p.Name, "positions", ahead)
 		default:
 			r.rebuild(ctx, p, ahead)
 		}
@@ -36,12 +36,12 @@ func (r *Runner) rebuildAhead(ctx context.Context) {
 }
 
 func (r *Runner) rebuild(ctx context.Context, p Projection, ahead int64) {
-	r.opts.Log.Warn("checkpoint of a view is beyond the end of the log; rebuilding the view", "projection", p.Name(), "positions", ahead)
+	r.opts.Log.Warn("checkpoint of a view is beyond the end of the log; rebuilding the view", "projection", p.Name, "positions", ahead)
 	done, err := Rebuild(ctx, r.pool, p, RebuildOptions{})
 	if err != nil {
 		r.opts.Log.Error("view beyond the end of the log not rebuilt: run millrace views rebuild",
-			"projection", p.Name(), "error", err)
+			"projection", p.Name, "error", err)
 		return
 	}
-	r.opts.Log.Info("view rebuilt", "projection", p.Name(), "position", done.Position)
+	r.opts.Log.Info("view rebuilt", "projection", p.Name, "position", done.Position)
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
 // maxDifferences bounds the differing rows of a table that a check reports.
@@ -45,7 +47,7 @@ func Check(ctx context.Context, pool *pgxpool.Pool, p Projection, opts RebuildOp
 		return Report{}, err
 	}
 	var report Report
-	err = pgx.BeginTxFunc(ctx, s.conn, pgx.TxOptions{IsoLevel: pgx.RepeatableRead}, func(tx pgx.Tx) error {
+	err = write(ctx, s.conn, pgx.TxOptions{IsoLevel: pgx.RepeatableRead}, func(tx pgx.Tx) error {
 		report = Report{}
 		if report.Position, err = s.livePosition(ctx, tx); err != nil { // fixes the snapshot of the live rows
 			return err
@@ -53,7 +55,7 @@ func Check(ctx context.Context, pool *pgxpool.Pool, p Projection, opts RebuildOp
 		if err := s.foldRest(ctx, tx, report.Position); err != nil {
 			return err
 		}
-		for _, table := range p.Tables() {
+		for _, table := range p.Tables {
 			if err := s.compare(ctx, tx, table, &report); err != nil {
 				return fmt.Errorf("compare %s: %w", table, err)
 			}
@@ -79,33 +81,25 @@ func (s *shadow) compare(ctx context.Context, tx pgx.Tx, table string, report *R
 		return err
 	}
 	report.Rows += rows
-	found, err := tx.Query(ctx, fmt.Sprintf(`
-		select row(%[1]s)::text, case when l is null then 'missing' when r is null then 'extra' else 'changed' end
-		from (select %[1]s, t::text as l from %[2]s t) live full join (select %[1]s, t::text as r from %[3]s t) rebuilt using (%[1]s)
-		where l is distinct from r order by %[1]s limit $1`, key, live, rebuilt), maxDifferences)
-	if err != nil {
-		return err
-	}
-	differences, err := pgx.CollectRows(found, func(row pgx.CollectableRow) (Difference, error) {
+	differences, err := postgres.Collect(ctx, tx, "compare rows", func(row pgx.CollectableRow) (Difference, error) {
 		d := Difference{Table: table}
 		err := row.Scan(&d.Key, &d.Kind)
 		return d, err
-	})
+	}, fmt.Sprintf(`
+		select row(%[1]s)::text, case when l is null then 'missing' when r is null then 'extra' else 'changed' end
+		from (select %[1]s, t::text as l from %[2]s t) live full join (select %[1]s, t::text as r from %[3]s t) rebuilt using (%[1]s)
+		where l is distinct from r order by %[1]s limit $1`, key, live, rebuilt), maxDifferences)
 	report.Differences = append(report.Differences, differences...)
 	return err
 }
 
 // primaryKey returns the key columns of a table, quoted and joined by commas.
 func (s *shadow) primaryKey(ctx context.Context, tx pgx.Tx, table string) (string, error) {
-	rows, err := tx.Query(ctx, `
+	columns, err := postgres.Collect(ctx, tx, "find the primary key of "+table, pgx.RowTo[string], `
 		select quote_ident(a.attname) from pg_index i
 		cross join unnest(i.indkey) with ordinality as k (attnum, n)
 		join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.attnum
 		where i.indisprimary and i.indrelid = format('%I.%I', $1::text, $2::text)::regclass order by k.n`, s.live, table)
-	if err != nil {
-		return "", err
-	}
-	columns, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err == nil && len(columns) == 0 {
 		err = fmt.Errorf("table %s has no primary key", table)
 	}

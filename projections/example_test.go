@@ -13,17 +13,14 @@ import (
 )
 
 // sales is a view of the quantity sold of each item.
-type sales struct{}
+var sales = projections.Projection{
+	Name: "sales_v1", Tables: []string{"sales_v1", "sales_v1_orders"}, Fold: foldSales,
+	Wants: func(e eventlog.Recorded) bool { return e.Type == "order.placed.v1" },
+}
 
-func (sales) Name() string     { return "sales_v1" }
-func (sales) Tables() []string { return []string{"sales_v1", "sales_v1_orders"} }
-
-// Apply counts an event only if its row in sales_v1_orders is new, so that an event applied twice counts once.
-func (sales) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) error {
+// foldSales counts an event only if its row in sales_v1_orders is new, so that an event applied twice counts once.
+func foldSales(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) error {
 	for _, event := range batch {
-		if event.Type != "order.placed.v1" {
-			continue
-		}
 		var placed struct{ Item string }
 		if err := json.Unmarshal(event.Data, &placed); err != nil {
 			return fmt.Errorf("event %d: %w", event.Position, err)
@@ -54,12 +51,11 @@ func (printed) Exec(_ context.Context, sql string, args ...any) (pgconn.CommandT
 // A projection folds batches of events into the rows of its tables. The runner gives it a transaction that also moves the
 // checkpoint of the view.
 func ExampleProjection() {
-	var view projections.Projection = sales{}
-	err := view.Apply(context.Background(), printed{}, []eventlog.Recorded{
+	err := sales.Apply(context.Background(), printed{}, []eventlog.Recorded{
 		{Position: 7, Stream: "order-1", Version: 1, Type: "order.placed.v1", Data: json.RawMessage(`{"item":"mill"}`)},
 		{Position: 9, Stream: "order-1", Version: 2, Type: "order.paid.v1", Data: json.RawMessage(`{}`)},
 	})
-	fmt.Println(view.Name(), err)
+	fmt.Println(sales.Name, err)
 	// Output:
 	// insert into sales_v1_orders [order-1]
 	// insert into sales_v1 values [mill]

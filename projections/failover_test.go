@@ -24,12 +24,9 @@ import (
 )
 
 // sender is a reader that cannot be rebuilt: it leaves a row for each event, as webhooks leave deliveries.
-type sender struct{}
+var sender = projections.Projection{Name: "sender", Fold: send}
 
-func (sender) Name() string     { return "sender" }
-func (sender) Tables() []string { return nil }
-
-func (sender) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) error {
+func send(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) error {
 	for _, rec := range batch {
 		if _, err := tx.Exec(ctx, `insert into sent (event, stream) values ($1, $2)`, rec.ID, rec.Stream); err != nil {
 			return err
@@ -96,18 +93,18 @@ func TestAFailoverThatLosesEventsLeavesNoTraceInViews(t *testing.T) {
 	ended := make(chan error, 1)
 	stop := projectiontest.Background(t, s.checkpoints.Run, func(ctx context.Context) error { ended <- s.tail.Run(ctx); return nil })
 	log := &refusals{refused: make(chan string, 100)}
-	stopRunner := s.run(t, s.part, projections.Options{Log: slog.New(log)}, view, sender{})
+	stopRunner := s.run(t, s.part, projections.Options{Log: slog.New(log)}, view.projection(), sender)
 	kept := s.note(t, "note-kept", "kept")
-	projectiontest.WaitFor(t, s.pool, view, kept)
-	projectiontest.WaitFor(t, s.pool, sender{}, kept)
+	projectiontest.WaitFor(t, s.pool, view.projection(), kept)
+	projectiontest.WaitFor(t, s.pool, sender, kept)
 
 	pair.Disconnect()
 	var lost int64
 	for i := range 20 {
 		lost = s.note(t, fmt.Sprintf("note-lost-%d", i), "lost")
 	}
-	projectiontest.WaitFor(t, s.pool, view, lost)
-	projectiontest.WaitFor(t, s.pool, sender{}, lost)
+	projectiontest.WaitFor(t, s.pool, view.projection(), lost)
+	projectiontest.WaitFor(t, s.pool, sender, lost)
 	pair.Promote()
 	pair.Kill()
 	refused := receive(t, log.refused)
@@ -123,11 +120,11 @@ func TestAFailoverThatLosesEventsLeavesNoTraceInViews(t *testing.T) {
 
 	s.pool.Reset()
 	s.part = s.process(t) // as whatever supervises the process starts it again
-	s.run(t, s.part, projections.Options{Log: quiet}, view, sender{})
+	s.run(t, s.part, projections.Options{Log: quiet}, view.projection(), sender)
 	last := s.note(t, "note-new", "a", "b")
-	projectiontest.WaitFor(t, s.pool, view, last)
-	projectiontest.WaitFor(t, s.pool, sender{}, last)
-	projectiontest.RebuildsSame(t, s.pool, view)
+	projectiontest.WaitFor(t, s.pool, view.projection(), last)
+	projectiontest.WaitFor(t, s.pool, sender, last)
+	projectiontest.RebuildsSame(t, s.pool, view.projection())
 	require.Equal(t, "b", s.last(t, "note-new"))
 	require.Equal(t, "kept", s.last(t, "note-kept"))
 	var sent, unknown int
@@ -149,14 +146,14 @@ func TestAViewPastTheEndOfTheLogIsRebuilt(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, int64(899), ahead)
 
-	s.run(t, s.part, projections.Options{}, view, sender{})
+	s.run(t, s.part, projections.Options{}, view.projection(), sender)
 	require.Eventually(t, func() bool {
 		at, err := projections.Position(t.Context(), s.pool, "notes_v1")
 		return err == nil && at == 1
 	}, time.Minute, 10*time.Millisecond)
 	last := s.note(t, "note-3", "new")
-	projectiontest.WaitFor(t, s.pool, view, last)
-	projectiontest.RebuildsSame(t, s.pool, view)
+	projectiontest.WaitFor(t, s.pool, view.projection(), last)
+	projectiontest.RebuildsSame(t, s.pool, view.projection())
 	require.Equal(t, "there", s.last(t, "note-1"))
 	require.Empty(t, s.last(t, "note-2"))
 	require.Equal(t, "new", s.last(t, "note-3"))

@@ -29,61 +29,53 @@ type Halted struct {
 // maxError bounds the recorded error of a halted stream, in bytes.
 const maxError = 2000
 
-func halt(ctx context.Context, tx pgx.Tx, h Halted) error {
-	cause := strings.ToValidUTF8(strings.ReplaceAll(h.Error, "\x00", ""), "")
-	_, err := tx.Exec(ctx, `insert into halted_streams (projection, stream, position, error) values ($1, $2, $3, $4)`,
-		h.Projection, h.Stream, h.Position, cause[:min(len(cause), maxError)])
-	return postgres.Classify(err, "halt stream "+h.Stream)
+// halt records halted streams.
+func halt(ctx context.Context, tx pgx.Tx, all []Halted) error {
+	for _, h := range all {
+		cause := strings.ToValidUTF8(strings.ReplaceAll(h.Error, "\x00", ""), "")
+		_, err := tx.Exec(ctx, `insert into halted_streams (projection, stream, position, error) values ($1, $2, $3, $4)`,
+			h.Projection, h.Stream, h.Position, cause[:min(len(cause), maxError)])
+		if err != nil {
+			return postgres.Classify(err, "halt stream "+h.Stream)
+		}
+	}
+	return nil
 }
 
 func haltedIn(ctx context.Context, db postgres.Queryer, projection string) (map[string]int64, error) {
-	rows, err := db.Query(ctx, `select stream, position from halted_streams where projection = $1`, projection)
-	if err != nil {
-		return nil, postgres.Classify(err, "read halted streams")
-	}
-	halted := map[string]int64{}
-	var stream string
-	var position int64
-	_, err = pgx.ForEachRow(rows, []any{&stream, &position}, func() error {
-		halted[stream] = position
-		return nil
-	})
-	return halted, postgres.Classify(err, "read halted streams")
+	return postgres.Map[string, int64](ctx, db, "read halted streams", `select stream, position from halted_streams where projection = $1`,
+		projection)
 }
 
 // ListHalted returns the halted streams of a projection; "" = of all projections.
 func ListHalted(ctx context.Context, pool *pgxpool.Pool, projection string) ([]Halted, error) {
-	rows, err := pool.Query(ctx, `select projection, stream, position, error, halted_at from halted_streams
+	return postgres.Collect(ctx, pool, "list halted streams", pgx.RowToStructByPos[Halted],
+		`select projection, stream, position, error, halted_at from halted_streams
 		where $1 = '' or projection = $1 order by projection, position`, projection)
-	if err != nil {
-		return nil, postgres.Classify(err, "list halted streams")
-	}
-	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Halted])
-	return list, postgres.Classify(err, "list halted streams")
 }
 
 // Resume folds the events of a halted stream that were not folded, and ends the halt. If an event fails again,
 // nothing changes and its error is returned. A stream that is not halted is NotFound.
 func Resume(ctx context.Context, pool *pgxpool.Pool, p Projection, stream string) error {
-	err := pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error { return resume(ctx, tx, p, stream) })
+	err := write(ctx, pool, pgx.TxOptions{}, func(tx pgx.Tx) error { return resume(ctx, tx, p, stream) })
 	if err != nil {
-		return fmt.Errorf("resume %s in %s: %w", stream, p.Name(), err)
+		return fmt.Errorf("resume %s in %s: %w", stream, p.Name, err)
 	}
 	return nil
 }
 
 func resume(ctx context.Context, tx pgx.Tx, p Projection, stream string) error {
-	position, err := lockCheckpoint(ctx, tx, p.Name())
+	position, err := lockCheckpoint(ctx, tx, p.Name)
 	if err != nil {
 		return err
 	}
-	halted, err := haltedIn(ctx, tx, p.Name())
+	halted, err := haltedIn(ctx, tx, p.Name)
 	if err != nil {
 		return err
 	}
 	from, ok := halted[stream]
 	if !ok {
-		return fault.New(fault.NotFound, fault.CodeNotHalted, "stream %s is not halted in %s", stream, p.Name())
+		return fault.New(fault.NotFound, fault.CodeNotHalted, "stream %s is not halted in %s", stream, p.Name)
 	}
 	version, err := versionBefore(ctx, tx, stream, from)
 	if err != nil {
@@ -105,19 +97,8 @@ func resume(ctx context.Context, tx pgx.Tx, p Projection, stream string) error {
 		}
 		version = events[len(events)-1].Version
 	}
-	_, err = tx.Exec(ctx, `delete from halted_streams where projection = $1 and stream = $2`, p.Name(), stream)
+	_, err = tx.Exec(ctx, `delete from halted_streams where projection = $1 and stream = $2`, p.Name, stream)
 	return err
-}
-
-// lockCheckpoint returns a projection's position and locks out its runner until tx ends.
-func lockCheckpoint(ctx context.Context, tx pgx.Tx, name string) (int64, error) {
-	_, err := tx.Exec(ctx, `insert into checkpoints (name) values ($1) on conflict do nothing`, name)
-	if err != nil {
-		return 0, postgres.Classify(err, "lock the checkpoint of "+name)
-	}
-	var position int64
-	err = tx.QueryRow(ctx, `select position from checkpoints where name = $1 for update`, name).Scan(&position)
-	return position, postgres.Classify(err, "lock the checkpoint of "+name)
 }
 
 // versionBefore returns the version of a stream before the event at position.

@@ -30,12 +30,13 @@ type notes struct {
 const notesTable = `create table notes_v1 (stream text not null, version bigint not null, last text not null,
 	constraint notes_v1_stream primary key (stream)) with (fillfactor = 80); create index notes_v1_last on notes_v1 (last) where version > 1`
 
-func (n *notes) Name() string     { return "notes_v1" }
-func (n *notes) Tables() []string { return []string{"notes_v1"} }
+func (n *notes) projection() projections.Projection {
+	return projections.Projection{Name: "notes_v1", Tables: []string{"notes_v1"}, Fold: n.fold}
+}
 
 var errPoison = errors.New("poisonous note")
 
-func (n *notes) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) error {
+func (n *notes) fold(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) error {
 	if n.entered != nil {
 		n.entered <- struct{}{}
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -16,32 +17,36 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres"
-	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
 // Projection folds events into the rows of one view.
-type Projection interface {
-	// Name returns the view's name with its fold version, such as "jobs_v1". It is also the name of
+type Projection struct {
+	// Name is the view's name with its fold version, such as "jobs_v1". It is also the name of
 	// the checkpoint. A change of the fold that changes rows needs a new version.
-	Name() string
-	// Tables returns the view's tables, which Apply names without a schema. They have a primary key and no default
-	// values: a row depends only on events.
-	Tables() []string
-	// Apply folds events, in order, into the tables. A batch is 1 to 500 events of the log. The rows must not depend
-	// on how the log is divided into batches, and an event that is applied twice changes nothing. An error that the
-	// event itself causes halts its stream; an error of the database (Unavailable) is retried.
-	Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) error
+	Name string
+	// Tables are the view's tables, which Fold names without a schema. They have a primary key and no default
+	// values: a row depends only on events. A reader of the log that keeps no view has none, and cannot be rebuilt.
+	Tables []string
+	// Wants reports whether Fold uses an event; nil = every event. The view's checkpoint moves past the others at
+	// least once a second.
+	Wants func(eventlog.Recorded) bool
+	// Linger is how long a batch collects events under load, for a view that may lag behind; 0 = the runner's.
+	Linger time.Duration
+	// Fold folds events that it wants, in order, into the tables. A batch is 1 to 500 events of the log. The rows must
+	// not depend on how the log is divided into batches, and an event that is folded twice changes nothing. An error
+	// that the event itself causes halts its stream; an error of the database (Unavailable) is retried.
+	Fold func(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) error
 }
 
-// Selective is a projection that ignores most events. Wants reports whether Apply uses an
-// event; the view's checkpoint moves past the others at least once a second.
-type Selective interface {
-	Wants(e eventlog.Recorded) bool
-}
-
-// Patient is a projection whose view may lag behind. Linger is how long a batch collects events under load.
-type Patient interface {
-	Linger() time.Duration
+// Apply folds the events of a batch that the projection wants.
+func (p Projection) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) error {
+	if p.Wants != nil {
+		batch = slices.DeleteFunc(slices.Clone(batch), func(e eventlog.Recorded) bool { return !p.Wants(e) })
+	}
+	if len(batch) == 0 {
+		return nil
+	}
+	return p.Fold(ctx, tx, batch)
 }
 
 // batchLimit bounds the events of one batch: large enough to share a commit, small enough to take tens of
@@ -69,38 +74,18 @@ func systemic(err error) bool {
 // dataClass reports whether an SQLSTATE concerns the values of a statement: data exception or constraint violation.
 func dataClass(code string) bool { return len(code) == 5 && (code[:2] == "22" || code[:2] == "23") }
 
-// errCheckpointMoved means that another runner has moved the checkpoint.
-var errCheckpointMoved = errors.New("another runner has moved the checkpoint")
-
-// advance moves the projection's checkpoint in tx past a batch, and returns the halted streams with the position at
-// which each halted. The row stays locked until tx ends, which locks out Resume and Rebuild. It fails with
-// eventlog.ErrRewound if the database lacks events of the batch.
-func advance(ctx context.Context, tx pgx.Tx, name string, b eventlog.Batch) (map[string]int64, error) {
-	halted, err := eventstore.AdvanceCheckpoint(ctx, tx, name, b.After, b.UpTo, b.Read)
-	if fault.Is(err, fault.Conflict) {
-		return nil, fmt.Errorf("%s: %w: %w", name, errCheckpointMoved, err)
-	}
-	if err != nil || !halted {
-		return nil, err
-	}
-	return haltedIn(ctx, tx, name)
-}
-
 // withoutHalted returns the events whose streams are not halted.
 func withoutHalted(events []eventlog.Recorded, halted map[string]int64) []eventlog.Recorded {
 	if len(halted) == 0 {
 		return events
 	}
-	kept := make([]eventlog.Recorded, 0, len(events))
-	for _, e := range events {
-		if _, held := halted[e.Stream]; !held {
-			kept = append(kept, e)
-		}
-	}
-	return kept
+	return slices.DeleteFunc(slices.Clone(events), func(e eventlog.Recorded) bool {
+		_, stopped := halted[e.Stream]
+		return stopped
+	})
 }
 
-// apply calls p.Apply. A panic of Apply is an error that the events caused.
+// apply calls p.Apply. A panic is an error that the events caused.
 func apply(ctx context.Context, tx pgx.Tx, p Projection, events []eventlog.Recorded) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -112,12 +97,10 @@ func apply(ctx context.Context, tx pgx.Tx, p Projection, events []eventlog.Recor
 
 // applyChunks folds any number of events in batches.
 func applyChunks(ctx context.Context, tx pgx.Tx, p Projection, events []eventlog.Recorded) error {
-	for len(events) > 0 {
-		n := min(len(events), batchLimit)
-		if err := apply(ctx, tx, p, events[:n]); err != nil {
+	for batch := range slices.Chunk(events, batchLimit) {
+		if err := apply(ctx, tx, p, batch); err != nil {
 			return err
 		}
-		events = events[n:]
 	}
 	return nil
 }
@@ -125,23 +108,22 @@ func applyChunks(ctx context.Context, tx pgx.Tx, p Projection, events []eventlog
 // stepwise folds event by event, each in a savepoint, and skips the streams whose events fail. It returns those.
 func stepwise(ctx context.Context, tx pgx.Tx, p Projection, events []eventlog.Recorded) ([]Halted, error) {
 	var stopped []Halted
-	halted := map[string]int64{}
+	halted := map[string]bool{}
 	for i, e := range events {
-		if _, held := halted[e.Stream]; held {
+		if halted[e.Stream] {
 			continue
 		}
-		cause := pgx.BeginFunc(ctx, tx, func(savepoint pgx.Tx) error {
-			return apply(ctx, savepoint, p, events[i:i+1])
-		})
+		cause := postgres.Savepoint(ctx, tx, func(savepoint pgx.Tx) error { return apply(ctx, savepoint, p, events[i:i+1]) })
 		if cause == nil {
 			continue
 		}
 		if systemic(cause) {
 			return nil, cause
 		}
-		h := Halted{Projection: p.Name(), Stream: e.Stream, Position: e.Position, Error: fault.Sentence(cause), cause: cause}
-		halted[e.Stream] = e.Position
-		stopped = append(stopped, h)
+		halted[e.Stream] = true
+		stopped = append(stopped, Halted{
+			Projection: p.Name, Stream: e.Stream, Position: e.Position, Error: fault.Sentence(cause), cause: cause,
+		})
 	}
 	return stopped, nil
 }

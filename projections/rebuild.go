@@ -84,7 +84,7 @@ func (s *shadow) catchUp(ctx context.Context) error {
 
 func (s *shadow) indexAll(ctx context.Context) func(pgx.Tx) error {
 	return func(tx pgx.Tx) error {
-		for _, table := range s.p.Tables() {
+		for _, table := range s.p.Tables {
 			if err := s.copyIndexes(ctx, tx, table); err != nil {
 				return err
 			}
@@ -99,13 +99,10 @@ func (s *shadow) indexAll(ctx context.Context) func(pgx.Tx) error {
 // livePosition returns the position of the live view. The position of a view beyond the end of the log is the end of
 // the log.
 func (s *shadow) livePosition(ctx context.Context, db postgres.Queryer) (int64, error) {
-	rows, err := db.Query(ctx, `select least(coalesce((select position from checkpoints where name = $1), 0),
-		coalesce((select max(position) from events), 0))`, s.p.Name())
-	if err != nil {
-		return 0, postgres.Classify(err, "read the checkpoint of "+s.p.Name())
-	}
-	position, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[int64])
-	return position, postgres.Classify(err, "read the checkpoint of "+s.p.Name())
+	position, _, err := postgres.One(ctx, db, "read the checkpoint of "+s.p.Name, pgx.RowTo[int64],
+		`select least(coalesce((select position from checkpoints where name = $1), 0), coalesce((select max(position) from events), 0))`,
+		s.p.Name)
+	return position, err
 }
 
 // swap folds the remaining events while the lock of the checkpoint keeps the runner out, and replaces the live tables
@@ -117,14 +114,14 @@ func (s *shadow) swap(ctx context.Context) error {
 			swapWait.Milliseconds())); err != nil {
 			return err
 		}
-		if _, err := lockCheckpoint(ctx, tx, s.p.Name()); err != nil {
+		if _, err := lockCheckpoint(ctx, tx, s.p.Name); err != nil {
 			return err
 		}
 		live, err := s.livePosition(ctx, tx)
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, `update checkpoints set position = $2 where name = $1 and position > $2`, s.p.Name(), live)
+		_, err = tx.Exec(ctx, `update checkpoints set position = $2 where name = $1 and position > $2`, s.p.Name, live)
 		if err != nil {
 			return err
 		}
@@ -148,24 +145,19 @@ func (s *shadow) swap(ctx context.Context) error {
 
 // replaceHalted replaces the halted streams. It writes the checkpoint, so that a runner which waits for it reads them again.
 func (s *shadow) replaceHalted(ctx context.Context, tx pgx.Tx) error {
-	if _, err := tx.Exec(ctx, `update checkpoints set updated_at = clock_timestamp() where name = $1`, s.p.Name()); err != nil {
+	if _, err := tx.Exec(ctx, `update checkpoints set updated_at = clock_timestamp() where name = $1`, s.p.Name); err != nil {
 		return err
 	}
-	if _, err := tx.Exec(ctx, `delete from halted_streams where projection = $1`, s.p.Name()); err != nil {
+	if _, err := tx.Exec(ctx, `delete from halted_streams where projection = $1`, s.p.Name); err != nil {
 		return err
 	}
-	for _, h := range s.stopped {
-		if err := halt(ctx, tx, h); err != nil {
-			return err
-		}
-	}
-	return nil
+	return halt(ctx, tx, s.stopped)
 }
 
 // replaceTables drops the live tables and moves the shadow's into their schema. Indexes and constraints keep the
 // names that migrations use.
 func (s *shadow) replaceTables(ctx context.Context, tx pgx.Tx) error {
-	for _, table := range s.p.Tables() {
+	for _, table := range s.p.Tables {
 		statements := []string{
 			"drop table " + quote(s.live, table),
 			"alter table " + quote(s.schema, table) + " set schema " + quote(s.live),

@@ -18,19 +18,19 @@ import (
 func TestCheckFindsEveryKindOfDifference(t *testing.T) {
 	t.Parallel()
 	s, view := newSystem(t), &notes{}
-	s.run(t, s.part, projections.Options{}, view)
+	s.run(t, s.part, projections.Options{}, view.projection())
 	var last int64
 	for i := range 5 {
 		last = s.note(t, fmt.Sprintf("note-%d", i), "x")
 	}
-	projectiontest.WaitFor(t, s.pool, view, last)
+	projectiontest.WaitFor(t, s.pool, view.projection(), last)
 	_, err := s.pool.Exec(t.Context(), `update notes_v1 set last = 'X' where stream = 'note-1'`)
 	require.NoError(t, err)
 	_, err = s.pool.Exec(t.Context(), `delete from notes_v1 where stream = 'note-2'`)
 	require.NoError(t, err)
 	_, err = s.pool.Exec(t.Context(), `insert into notes_v1 values ('note-9', 1, 'x')`)
 	require.NoError(t, err)
-	report, err := projections.Check(t.Context(), s.pool, view, projections.RebuildOptions{})
+	report, err := projections.Check(t.Context(), s.pool, view.projection(), projections.RebuildOptions{})
 	require.NoError(t, err)
 	require.False(t, report.Same())
 	require.Equal(t, last, report.Position)
@@ -40,9 +40,9 @@ func TestCheckFindsEveryKindOfDifference(t *testing.T) {
 		{Table: "notes_v1", Key: "(note-2)", Kind: "missing"},
 		{Table: "notes_v1", Key: "(note-9)", Kind: "extra"},
 	}, report.Differences)
-	_, err = projections.Rebuild(t.Context(), s.pool, view, projections.RebuildOptions{})
+	_, err = projections.Rebuild(t.Context(), s.pool, view.projection(), projections.RebuildOptions{})
 	require.NoError(t, err)
-	report, err = projections.Check(t.Context(), s.pool, view, projections.RebuildOptions{})
+	report, err = projections.Check(t.Context(), s.pool, view.projection(), projections.RebuildOptions{})
 	require.NoError(t, err)
 	require.True(t, report.Same())
 }
@@ -51,7 +51,7 @@ func TestCheckFindsEveryKindOfDifference(t *testing.T) {
 func TestRebuildWhileTheViewMovesAndIsRead(t *testing.T) {
 	t.Parallel()
 	s, view := newSystem(t), &notes{}
-	s.run(t, s.part, projections.Options{}, view)
+	s.run(t, s.part, projections.Options{}, view.projection())
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var wg sync.WaitGroup
@@ -72,16 +72,16 @@ func TestRebuildWhileTheViewMovesAndIsRead(t *testing.T) {
 		}
 	})
 	for range 3 {
-		_, err := projections.Rebuild(t.Context(), s.pool, view, projections.RebuildOptions{})
+		_, err := projections.Rebuild(t.Context(), s.pool, view.projection(), projections.RebuildOptions{})
 		require.NoError(t, err)
-		report, err := projections.Check(t.Context(), s.pool, view, projections.RebuildOptions{})
+		report, err := projections.Check(t.Context(), s.pool, view.projection(), projections.RebuildOptions{})
 		require.NoError(t, err)
 		require.Empty(t, report.Differences)
 	}
 	stop()
 	wg.Wait()
-	projectiontest.WaitFor(t, s.pool, view, s.note(t, "note-end", "end"))
-	projectiontest.RebuildsSame(t, s.pool, view)
+	projectiontest.WaitFor(t, s.pool, view.projection(), s.note(t, "note-end", "end"))
+	projectiontest.RebuildsSame(t, s.pool, view.projection())
 	requireNames(t, s)
 }
 
@@ -104,33 +104,33 @@ func requireNames(t *testing.T, s *system) {
 func TestAnInterruptedRebuildChangesNothing(t *testing.T) {
 	t.Parallel()
 	s, view := newSystem(t), &notes{}
-	stop := s.run(t, s.part, projections.Options{}, view)
+	stop := s.run(t, s.part, projections.Options{}, view.projection())
 	last := s.note(t, "note-1", "a", "b")
-	projectiontest.WaitFor(t, s.pool, view, last)
+	projectiontest.WaitFor(t, s.pool, view.projection(), last)
 	stop()
 	view.gate, view.entered = make(chan struct{}), make(chan struct{}, 10)
 
 	ctx, cancel := context.WithCancel(t.Context())
 	failed := make(chan error)
 	go func() {
-		_, err := projections.Rebuild(ctx, s.pool, view, projections.RebuildOptions{})
+		_, err := projections.Rebuild(ctx, s.pool, view.projection(), projections.RebuildOptions{})
 		failed <- err
 	}()
 	receive(t, view.entered)
-	_, err := projections.Check(t.Context(), s.pool, view, projections.RebuildOptions{})
+	_, err := projections.Check(t.Context(), s.pool, view.projection(), projections.RebuildOptions{})
 	require.Equal(t, fault.CodeRebuildRunning, fault.CodeOf(err))
 	cancel()
 	require.ErrorIs(t, receive(t, failed), context.Canceled)
 	require.Equal(t, "b", s.last(t, "note-1"))
 
 	view.gate, view.entered = nil, nil
-	projectiontest.RebuildsSame(t, s.pool, view)
+	projectiontest.RebuildsSame(t, s.pool, view.projection())
 }
 
 func TestRebuildReportsItsProgress(t *testing.T) {
 	t.Parallel()
 	s, view := newSystem(t), &notes{}
-	s.run(t, s.part, projections.Options{}, view)
+	s.run(t, s.part, projections.Options{}, view.projection())
 	var last int64
 	for i := range 30 {
 		texts := make([]string, 100)
@@ -139,10 +139,10 @@ func TestRebuildReportsItsProgress(t *testing.T) {
 		}
 		last = s.note(t, fmt.Sprintf("note-%d", i), texts...)
 	}
-	projectiontest.WaitFor(t, s.pool, view, last)
+	projectiontest.WaitFor(t, s.pool, view.projection(), last)
 	var done []int64
 	started := time.Now()
-	_, err := projections.Rebuild(t.Context(), s.pool, view, projections.RebuildOptions{Progress: func(d, total int64) {
+	_, err := projections.Rebuild(t.Context(), s.pool, view.projection(), projections.RebuildOptions{Progress: func(d, total int64) {
 		require.Equal(t, last, total)
 		done = append(done, d)
 	}})

@@ -10,7 +10,6 @@ import (
 	"github.com/ThreeDotsLabs/watermill"
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/ThreeDotsLabs/watermill/message/router/middleware"
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/millrace-dev/millrace/internal/eventlog"
@@ -84,29 +83,15 @@ func NewRunner(pool *pgxpool.Pool, tail eventlog.Tail, checkpoints eventlog.Chec
 	router.AddMiddleware(middleware.CorrelationID, retry.Middleware, middleware.Recoverer)
 	for _, p := range projections {
 		sub, err := eventlog.NewSubscriber(tail, eventlog.SubscriberOptions{
-			Group: p.Name(), Checkpoints: checkpoints, Batch: opts.Batch,
-			Linger: minInterval(p, opts), MostLinger: opts.MostLinger, Log: opts.Log, Wants: selector(p),
+			Group: p.Name, Checkpoints: checkpoints, Batch: opts.Batch,
+			Linger: max(opts.Linger, p.Linger), MostLinger: opts.MostLinger, Log: opts.Log, Wants: p.Wants,
 		})
 		if err != nil {
 			return nil, err
 		}
-		router.AddConsumerHandler(p.Name(), eventlog.TopicAll, sub, r.handler(p))
+		router.AddConsumerHandler(p.Name, eventlog.TopicAll, sub, r.handler(p))
 	}
 	return r, nil
-}
-
-func minInterval(p Projection, opts Options) time.Duration {
-	if patient, ok := p.(Patient); ok {
-		return max(opts.Linger, patient.Linger())
-	}
-	return opts.Linger
-}
-
-func selector(p Projection) func(eventlog.Recorded) bool {
-	if s, ok := p.(Selective); ok {
-		return s.Wants
-	}
-	return nil
 }
 
 // Run keeps the views up to date until ctx ends, and then finishes the running batches. It first rebuilds views whose
@@ -135,56 +120,11 @@ func (r *Runner) handler(p Projection) message.NoPublishHandlerFunc {
 	}
 }
 
-// withoutSync begins a transaction that does not wait for the disk. A crash of the server takes view and checkpoint back
-// together, and the events, which were on the disk before, are folded again.
-var withoutSync = pgx.TxOptions{BeginQuery: "begin; set local synchronous_commit = off"} // a constant
-
-// apply folds a batch and moves the checkpoint in one transaction. If an event causes a failure, apply folds the
-// batch again event by event and halts the streams that fail.
+// apply folds a batch, and reports the streams that halt.
 func (r *Runner) apply(ctx context.Context, p Projection, b eventlog.Batch) error {
-	err := pgx.BeginTxFunc(ctx, r.pool, withoutSync, func(tx pgx.Tx) error {
-		halted, err := advance(ctx, tx, p.Name(), b)
-		if err != nil {
-			return err
-		}
-		events := withoutHalted(b.Events, halted)
-		if len(events) == 0 {
-			return nil
-		}
-		return apply(ctx, tx, p, events)
-	})
-	if err == nil || systemic(err) {
-		return wrapApply(p, b, err)
-	}
-	return wrapApply(p, b, r.applyOneByOne(ctx, p, b))
-}
-
-func wrapApply(p Projection, b eventlog.Batch, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("apply events %d to %d to %s: %w", b.After+1, b.UpTo, p.Name(), err)
-}
-
-func (r *Runner) applyOneByOne(ctx context.Context, p Projection, b eventlog.Batch) error {
-	var stopped []Halted
-	err := pgx.BeginTxFunc(ctx, r.pool, withoutSync, func(tx pgx.Tx) error {
-		halted, err := advance(ctx, tx, p.Name(), b)
-		if err != nil {
-			return err
-		}
-		if stopped, err = stepwise(ctx, tx, p, withoutHalted(b.Events, halted)); err != nil {
-			return err
-		}
-		for _, h := range stopped {
-			if err := halt(ctx, tx, h); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	stopped, err := applyBatch(ctx, r.pool, p, b)
 	if err != nil {
-		return err
+		return fmt.Errorf("apply events %d to %d to %s: %w", b.After+1, b.UpTo, p.Name, err)
 	}
 	for _, h := range stopped {
 		r.opts.Log.Error("stream halted; its later events wait until it is resumed",

@@ -25,7 +25,6 @@ type shadow struct {
 	position int64
 	halted   map[string]int64
 	stopped  []Halted
-	total    int64 // positions to fold, for progress; grows with the log
 	progress func(done, total int64)
 }
 
@@ -38,7 +37,7 @@ func openShadow(ctx context.Context, pool *pgxpool.Pool, p Projection, progress 
 	if err != nil {
 		return nil, postgres.Classify(err, "connect for a rebuild")
 	}
-	s := &shadow{conn: conn, p: p, schema: "shadow_" + p.Name(), halted: map[string]int64{}, progress: progress}
+	s := &shadow{conn: conn, p: p, schema: "shadow_" + p.Name, halted: map[string]int64{}, progress: progress}
 	if s.progress == nil {
 		s.progress = func(int64, int64) {}
 	}
@@ -73,7 +72,7 @@ func (s *shadow) prepare(ctx context.Context) error {
 		if _, err := tx.Exec(ctx, "create schema "+quote(s.schema)); err != nil {
 			return err
 		}
-		for _, table := range s.p.Tables() {
+		for _, table := range s.p.Tables {
 			if err := s.copyShape(ctx, tx, table); err != nil {
 				return fmt.Errorf("copy the shape of %s: %w", table, err)
 			}
@@ -90,11 +89,11 @@ func (s *shadow) lock(ctx context.Context) error {
 			return err
 		}
 		return tx.QueryRow(ctx, `select current_schema(), pg_advisory_lock(hashtextextended(current_schema() || '/rebuild/' || $1, 0))::text`,
-			s.p.Name()).Scan(&s.live, nil)
+			s.p.Name).Scan(&s.live, nil)
 	})
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && pg.Code == lockNotAvailable {
-		return fault.Wrap(err, fault.Conflict, fault.CodeRebuildRunning, "another process rebuilds or checks %s", s.p.Name())
+		return fault.Wrap(err, fault.Conflict, fault.CodeRebuildRunning, "another process rebuilds or checks %s", s.p.Name)
 	}
 	return err
 }
@@ -135,11 +134,7 @@ func (s *shadow) copyIndexes(ctx context.Context, tx pgx.Tx, table string) error
 
 // statements returns the DDL that a query generates from (live schema, table, shadow schema).
 func (s *shadow) statements(ctx context.Context, tx pgx.Tx, query, table string) ([]string, error) {
-	rows, err := tx.Query(ctx, query, s.live, table, s.schema)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, pgx.RowTo[string])
+	return postgres.Collect(ctx, tx, "read the shape of "+table, pgx.RowTo[string], query, s.live, table, s.schema)
 }
 
 func execAll(ctx context.Context, tx pgx.Tx, statements []string) error {
@@ -153,7 +148,7 @@ func execAll(ctx context.Context, tx pgx.Tx, statements []string) error {
 
 // inTx runs f in a transaction that sees the live tables.
 func (s *shadow) inTx(ctx context.Context, f func(pgx.Tx) error) error {
-	return postgres.Classify(pgx.BeginFunc(ctx, s.conn, f), "rebuild "+s.p.Name())
+	return postgres.Classify(write(ctx, s.conn, pgx.TxOptions{}, f), "rebuild "+s.p.Name)
 }
 
 // setSearchPath sets the search path of tx so that unqualified names refer to the shadow's tables.
@@ -167,80 +162,57 @@ const page = 4 * batchLimit
 
 // foldTo folds the log into the shadow up to position upTo, a page per transaction.
 func (s *shadow) foldTo(ctx context.Context, upTo int64) error {
-	s.total = upTo
+	return s.foldPages(ctx, s.conn, upTo, func(f func(pgx.Tx) error) error { return s.inTx(ctx, f) })
+}
+
+// foldPages folds the events up to upTo, as db has them, a page per part.
+func (s *shadow) foldPages(ctx context.Context, db postgres.Queryer, upTo int64, part func(func(pgx.Tx) error) error) error {
 	for s.position < upTo {
-		events, err := s.read(ctx, s.conn, upTo)
+		events, err := eventstore.ReadLog(ctx, db, s.position, upTo, page)
 		if err != nil {
 			return err
 		}
-		if err := s.fold(ctx, events); err != nil {
+		if err := s.fold(ctx, events, part); err != nil {
 			return err
 		}
-		s.passed(events, upTo)
-		s.progress(s.position, s.total)
+		if s.position = upTo; len(events) == page {
+			s.position = events[page-1].Position
+		}
+		s.progress(s.position, upTo)
 	}
 	return nil
 }
 
-// passed moves the position past events. No events means that upTo is reached.
-func (s *shadow) passed(events []eventlog.Recorded, upTo int64) {
-	if len(events) < page {
-		s.position = upTo
-		return
-	}
-	s.position = events[len(events)-1].Position
-}
-
-func (s *shadow) read(ctx context.Context, db postgres.Queryer, upTo int64) ([]eventlog.Recorded, error) {
-	return eventstore.ReadLog(ctx, db, s.position, upTo, page)
-}
-
-// fold applies a page in a transaction of its own. If an event fails, it applies the page again event by event.
-func (s *shadow) fold(ctx context.Context, events []eventlog.Recorded) error {
-	err := s.inTx(ctx, func(tx pgx.Tx) error { return s.foldIn(ctx, tx, events) })
+// fold applies a page in a part of its own: a transaction, or a savepoint. If an event fails, it applies the page again event
+// by event.
+func (s *shadow) fold(ctx context.Context, events []eventlog.Recorded, part func(func(pgx.Tx) error) error) error {
+	err := part(func(tx pgx.Tx) error {
+		if err := s.setSearchPath(ctx, tx); err != nil {
+			return err
+		}
+		return applyChunks(ctx, tx, s.p, withoutHalted(events, s.halted))
+	})
 	if err == nil || systemic(err) {
 		return err
 	}
-	return s.inTx(ctx, func(tx pgx.Tx) error { return s.foldOneByOne(ctx, tx, events) })
-}
-
-func (s *shadow) foldIn(ctx context.Context, tx pgx.Tx, events []eventlog.Recorded) error {
-	if err := s.setSearchPath(ctx, tx); err != nil {
+	return part(func(tx pgx.Tx) error {
+		if err := s.setSearchPath(ctx, tx); err != nil {
+			return err
+		}
+		stopped, err := stepwise(ctx, tx, s.p, withoutHalted(events, s.halted))
+		for _, h := range stopped {
+			s.halted[h.Stream] = h.Position
+		}
+		s.stopped = append(s.stopped, stopped...)
 		return err
-	}
-	return applyChunks(ctx, tx, s.p, withoutHalted(events, s.halted))
-}
-
-func (s *shadow) foldOneByOne(ctx context.Context, tx pgx.Tx, events []eventlog.Recorded) error {
-	if err := s.setSearchPath(ctx, tx); err != nil {
-		return err
-	}
-	stopped, err := stepwise(ctx, tx, s.p, withoutHalted(events, s.halted))
-	if err != nil {
-		return err
-	}
-	for _, h := range stopped {
-		s.halted[h.Stream] = h.Position
-	}
-	s.stopped = append(s.stopped, stopped...)
-	return nil
+	})
 }
 
 // foldRest folds the remaining events up to upTo inside tx, which then sees the shadow under unqualified names.
 func (s *shadow) foldRest(ctx context.Context, tx pgx.Tx, upTo int64) error {
-	for s.position < upTo {
-		events, err := s.read(ctx, tx, upTo)
-		if err != nil {
-			return err
-		}
-		err = pgx.BeginFunc(ctx, tx, func(savepoint pgx.Tx) error { return s.foldIn(ctx, savepoint, events) })
-		if err != nil && !systemic(err) {
-			err = s.foldOneByOne(ctx, tx, events)
-		}
-		if err != nil {
-			return err
-		}
-		s.passed(events, upTo)
+	err := s.foldPages(ctx, tx, upTo, func(f func(pgx.Tx) error) error { return postgres.Savepoint(ctx, tx, f) })
+	if err != nil {
+		return err
 	}
 	return s.setSearchPath(ctx, tx)
 }

@@ -140,7 +140,7 @@ func (in *Instance) openLog(ctx context.Context) (err error) {
 	if len(in.roles) == 0 {
 		in.wake = eventstore.NewCommandWake(in.pool)
 	}
-	if err := in.openTail(ctx); err != nil {
+	if err := in.openTail(ctx, findEndWithin); err != nil {
 		return err
 	}
 	in.events = eventstore.New(in.pool, in.types, in.wake)
@@ -158,12 +158,12 @@ func (in *Instance) openLog(ctx context.Context) (err error) {
 // ended by the database after its idle time.
 const findEndWithin = 30 * time.Second
 
-// openTail opens the tail of a process that has roles. A command reads none.
-func (in *Instance) openTail(ctx context.Context) (err error) {
+// openTail opens the tail of a process that has roles, within a time. A command reads none.
+func (in *Instance) openTail(ctx context.Context, within time.Duration) (err error) {
 	if len(in.roles) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, findEndWithin,
+	ctx, cancel := context.WithTimeoutCause(ctx, within,
 		errors.New("a transaction that has appended to the event log does not end; `millrace doctor` names its session"))
 	defer cancel()
 	in.tail, err = eventstore.OpenTailer(ctx, in.pool, in.cfg.SessionURL(), in.wake, eventstore.TailerOptions{Log: in.log})

@@ -54,6 +54,22 @@ type Append struct {
 	Reopen   bool // append although the stream is closed (retention events)
 }
 
+// AppendTo returns the append of events at the end of a stream, whatever its version.
+func AppendTo(stream, account string, meta Meta, events ...Event) Append {
+	return Append{Stream: stream, Account: account, Expected: AnyVersion, Meta: meta, Events: events}
+}
+
+// NewEvent returns an event with a random id: the event of another attempt is another event.
+func NewEvent(eventType string, data any) Event {
+	return Event{ID: uuid.New(), Type: eventType, Data: data}
+}
+
+// Closing returns the append with which the stream is closed.
+func (a Append) Closing() Append {
+	a.Close = true
+	return a
+}
+
 // Store appends events and reads streams.
 type Store interface {
 	// Append records the events and returns them as stored. A wrong expected version or a closed stream is Conflict

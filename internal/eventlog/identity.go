@@ -1,6 +1,7 @@
 package eventlog
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -26,4 +27,13 @@ func IDOfStream[ID ~string](prefix, stream string) (ID, bool) {
 		return "", false
 	}
 	return ID(id), true
+}
+
+// DeriveID returns the id of something that is the same on every attempt: a version 5 UUID of the parts that identify it.
+func DeriveID(namespace uuid.UUID, parts ...any) uuid.UUID {
+	key, err := json.Marshal(parts)
+	if err != nil {
+		panic(err) // strings, numbers and times always marshal
+	}
+	return uuid.NewSHA1(namespace, key)
 }

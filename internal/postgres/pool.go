@@ -19,6 +19,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
+// Pool is a pool of connections. Packages that only pass a pool to stores use this name and do not import the driver.
+type Pool = pgxpool.Pool
+
 // PoolOptions tune a pool. The zero value works.
 type PoolOptions struct {
 	MaxConns        int32         // default 16; several processes share max_connections

@@ -7,7 +7,6 @@ import (
 
 	"github.com/cenkalti/backoff/v5"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -35,17 +34,9 @@ func Snapshot(ctx context.Context, pool *pgxpool.Pool, read func(pgx.Tx) error) 
 	return pgx.BeginTxFunc(ctx, pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, read)
 }
 
-// Exec runs one statement that commits by itself. If the connection breaks before the answer, the error is ambiguous.
-func Exec(ctx context.Context, pool *pgxpool.Pool, sql string, args ...any) (tag pgconn.CommandTag, err error) {
-	conn, err := pool.Acquire(ctx)
-	if err != nil {
-		return tag, err
-	}
-	defer conn.Release()
-	if tag, err = conn.Exec(ctx, sql, args...); err != nil && conn.Conn().IsClosed() {
-		return tag, Ambiguous(err)
-	}
-	return tag, err
+// Savepoint runs a part of a transaction: if it fails, its changes are undone, and the transaction goes on.
+func Savepoint(ctx context.Context, tx pgx.Tx, part func(pgx.Tx) error) error {
+	return pgx.BeginFunc(ctx, tx, part)
 }
 
 // ambiguousError is the error of a transaction whose COMMIT was sent but not answered: it may be committed.
@@ -111,14 +102,4 @@ func Pause(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// Collect returns the rows of a query as scan reads them. what describes the operation, for the log.
-func Collect[T any](ctx context.Context, db Queryer, what string, scan pgx.RowToFunc[T], sql string, args ...any) ([]T, error) {
-	rows, err := db.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, classify(err, what)
-	}
-	all, err := pgx.CollectRows(rows, scan)
-	return all, classify(err, what)
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -64,11 +63,9 @@ const (
 	maxReadTime = 5 * time.Second
 )
 
-func placeholder(n int) string { return "$" + strconv.Itoa(n) }
-
 // readBounded runs fn on one snapshot of the database. A statement that takes too long is Invalid, query_too_broad.
 func (r *Reader) readBounded(ctx context.Context, what string, fn func(pgx.Tx) error) error {
-	err := pgx.BeginTxFunc(ctx, r.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
+	err := postgres.Snapshot(ctx, r.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, fmt.Sprintf(`set local statement_timeout = %d`, maxReadTime.Milliseconds())); err != nil {
 			return err
 		}
@@ -166,33 +163,31 @@ func (q Browse) direction() (operator, order string) {
 }
 
 // keys returns the condition for assets after the place After, and the order. age is the column of the position.
-func (q Browse) keys(b *binder, age string) (condition, order string) {
+func (q Browse) keys(b *postgres.Binder, age string) (condition, order string) {
 	operator, way := q.direction()
-	first, value := "", any(nil)
+	var first string // the column of the order before the age; "" = there is none
+	var value any
+	p := Place{}
 	if q.After != nil {
-		value = q.After.Number
+		p = *q.After
 	}
 	switch q.Sort {
 	case ByName:
-		first = "v.label"
-		if q.After != nil {
-			value = q.After.Name
-		}
+		first, value = "v.label", p.Name
 	case BySize:
-		first = "v.size"
+		first, value = "v.size", p.Number
 	case ByChange:
-		if q.After != nil {
-			condition = ` and v.changed ` + operator + ` ` + b.bind(value)
-		}
-		return condition, `v.changed ` + way
+		age, p.Created = "v.changed", p.Number
 	case ByCreation:
+	}
+	if first == "" {
 		if q.After != nil {
-			condition = ` and ` + age + ` ` + operator + ` ` + b.bind(q.After.Created)
+			condition = ` and ` + age + ` ` + operator + ` ` + b.Bind(p.Created)
 		}
 		return condition, age + ` ` + way
 	}
 	if q.After != nil {
-		condition = ` and (` + first + `, v.created) ` + operator + ` (` + b.bind(value) + `, ` + b.bind(q.After.Created) + `)`
+		condition = ` and (` + first + `, v.created) ` + operator + ` (` + b.Bind(value) + `, ` + b.Bind(p.Created) + `)`
 	}
 	return condition, first + ` ` + way + `, v.created ` + way
 }

@@ -45,24 +45,8 @@ func (r *Reader) snapshot(ctx context.Context, tx pgx.Tx, account string, f Filt
 }
 
 func readCounts(ctx context.Context, tx pgx.Tx, account string, labels []string) (map[string]int64, error) {
-	found, err := tx.Query(ctx, `select label, count from `+countTable+` where account = $1 and label = any($2)`, account, labels)
-	if err != nil {
-		return nil, postgres.Classify(err, "count assets by label")
-	}
-	counts, err := collectCounts(found)
-	return counts, postgres.Classify(err, "count assets by label")
-}
-
-// collectCounts collects rows of a label and a count.
-func collectCounts(rows pgx.Rows) (map[string]int64, error) {
-	counts := map[string]int64{}
-	var label string
-	var n int64
-	_, err := pgx.ForEachRow(rows, []any{&label, &n}, func() error {
-		counts[label] = n
-		return nil
-	})
-	return counts, err
+	return postgres.Map[string, int64](ctx, tx, "count assets by label",
+		`select label, count from `+countTable+` where account = $1 and label = any($2)`, account, labels)
 }
 
 // moves returns the changes of the label counts by events that are not folded yet.
@@ -137,7 +121,7 @@ const rowOf = `cross join lateral (select v.* from ` + Name + ` v where v.id = l
 // sql returns the query that reads a column of the rows of the view, with their age, in the order of q. It uses the
 // list of the rarest label, or the index of the order.
 func (s *snapshot) sql(column string, q Browse, skip, limit int) (string, []any, error) {
-	b := &binder{args: []any{s.account}}
+	b := &postgres.Binder{Args: []any{s.account}}
 	lead := s.rarest()
 	if q.Sort != ByCreation && s.counts[lead] > maxSorted {
 		lead = ""
@@ -155,28 +139,28 @@ func (s *snapshot) sql(column string, q Browse, skip, limit int) (string, []any,
 		return "", nil, err
 	}
 	if lead != "" {
-		where += ` and l.account = $1 and l.label = ` + b.bind(lead)
+		where += ` and l.account = $1 and l.label = ` + b.Bind(lead)
 	}
 	if len(s.filter.Any) > 0 {
-		where += ` and v.labels && ` + b.bind(s.filter.Any) + `::text[]`
+		where += ` and v.labels && ` + b.Bind(s.filter.Any) + `::text[]`
 	}
 	behind, order := q.keys(b, age)
-	return `select v.created, v.` + column + ` from ` + from + ` where` + where + behind + ` order by ` + order + window, b.args, nil
+	return `select v.created, v.` + column + ` from ` + from + ` where` + where + behind + ` order by ` + order + window, b.Args, nil
 }
 
 // ofAny returns the query for the assets that have at least one label of Any, without duplicates. Sorted by age, it
 // reads one page per label; in other orders it reads all of them, which are few.
-func (s *snapshot) ofAny(column string, q Browse, b *binder, skip, limit int, window string) (string, []any, error) {
+func (s *snapshot) ofAny(column string, q Browse, b *postgres.Binder, skip, limit int, window string) (string, []any, error) {
 	where, err := s.filter.sql(b, s.now, s.fresh.IDs, "")
 	if err != nil {
 		return "", nil, err
 	}
-	labels := b.bind(s.filter.Any)
+	labels := b.Bind(s.filter.Any)
 	if q.Sort != ByCreation {
 		behind, order := q.keys(b, "v.created")
 		return `select v.created, v.` + column + ` from (select distinct id from ` + labelTable + ` where account = $1 and label = any(` +
 			labels + `)) l ` +
-			rowOf + ` where` + where + behind + ` order by ` + order + window, b.args, nil
+			rowOf + ` where` + where + behind + ` order by ` + order + window, b.Args, nil
 	}
 	behind, order := q.keys(b, "l.created")
 	_, way := q.direction()
@@ -184,7 +168,7 @@ func (s *snapshot) ofAny(column string, q Browse, b *binder, skip, limit int, wi
 	return `select created, ` + column + ` from (select distinct on (x.created) x.* from unnest(` + labels + `::text[]) as u (label)
 		cross join lateral (select v.created, v.` + column + ` from ` + labelTable + ` l ` + rowOf + ` where` + where +
 		` and l.account = $1 and l.label = u.label` + behind + ` order by ` + order + each + `) x
-		order by x.created ` + way + `) y order by created ` + way + window, b.args, nil
+		order by x.created ` + way + `) y order by created ` + way + window, b.Args, nil
 }
 
 // bucket rounds the limit of a first page up to one of a few numbers, because each number is a different statement.
@@ -211,7 +195,7 @@ func (r *Reader) total(ctx context.Context, tx pgx.Tx, s *snapshot, q Browse, pa
 		seen++
 	}
 	var n int64
-	err := pgx.BeginFunc(ctx, tx, func(tx pgx.Tx) error { // a count that takes too long does not fail the page
+	err := postgres.Savepoint(ctx, tx, func(tx pgx.Tx) error { // a count that takes too long does not fail the page
 		sql, args, err := s.sql("id", Browse{Filter: q.Filter, Sort: ByCreation}, 0, MaxTotal)
 		if err != nil {
 			return err
@@ -243,14 +227,14 @@ func (s *snapshot) counted() (int64, bool) {
 
 // ended returns the number of assets in the label counts whose deadline has passed.
 func (s *snapshot) ended(ctx context.Context, tx pgx.Tx) (int64, error) {
-	b := &binder{args: []any{s.account}}
+	b := &postgres.Binder{Args: []any{s.account}}
 	sql := `select count(*) from ` + Name + ` v where v.account = $1 and v.state in ('live', 'rejected') and v.expires_at <= ` +
-		b.bind(s.now) + ` and v.id <> all(` + b.bind(s.fresh.IDs) + `)`
+		b.Bind(s.now) + ` and v.id <> all(` + b.Bind(s.fresh.IDs) + `)`
 	if labels := slices.Concat(s.filter.All, s.filter.Any); len(labels) > 0 {
-		sql += ` and v.labels && ` + b.bind(labels) + `::text[]`
+		sql += ` and v.labels && ` + b.Bind(labels) + `::text[]`
 	}
 	var n int64
-	if err := tx.QueryRow(ctx, sql, b.args...).Scan(&n); err != nil {
+	if err := tx.QueryRow(ctx, sql, b.Args...).Scan(&n); err != nil {
 		return 0, err
 	}
 	for _, r := range s.fresh.Rows {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
@@ -87,32 +88,24 @@ func same(held, want any) bool {
 	return false
 }
 
-// binder collects the arguments of a statement.
-type binder struct{ args []any }
-
-func (b *binder) bind(v any) string {
-	b.args = append(b.args, v)
-	return placeholder(len(b.args))
-}
-
 // sql returns the condition on rows v of the view. It contains only the requested conditions, so that each form of
 // query keeps the plan of its index. but is a label that the caller checks.
-func (f Filter) sql(b *binder, now time.Time, except []string, but string) (string, error) {
-	sql := ` v.account = $1 and v.state in ('live', 'rejected') and (v.expires_at is null or v.expires_at > ` + b.bind(now) + `)`
+func (f Filter) sql(b *postgres.Binder, now time.Time, except []string, but string) (string, error) {
+	sql := ` v.account = $1 and v.state in ('live', 'rejected') and (v.expires_at is null or v.expires_at > ` + b.Bind(now) + `)`
 	if len(except) > 0 {
-		sql += ` and v.id <> all(` + b.bind(except) + `)`
+		sql += ` and v.id <> all(` + b.Bind(except) + `)`
 	}
 	if !f.Hash.IsZero() {
-		sql += ` and v.hash = ` + b.bind(f.Hash[:])
+		sql += ` and v.hash = ` + b.Bind(f.Hash[:])
 	}
 	if f.Name != "" {
-		sql += ` and strpos(v.label, ` + b.bind(strings.ToLower(f.Name)) + `) > 0`
+		sql += ` and strpos(v.label, ` + b.Bind(strings.ToLower(f.Name)) + `) > 0`
 	}
 	if rest := slices.DeleteFunc(slices.Clone(f.All), func(l string) bool { return l == but }); len(rest) > 0 {
-		sql += ` and v.labels @> ` + b.bind(rest) + `::text[]`
+		sql += ` and v.labels @> ` + b.Bind(rest) + `::text[]`
 	}
 	if len(f.None) > 0 {
-		sql += ` and not v.labels && ` + b.bind(f.None) + `::text[]`
+		sql += ` and not v.labels && ` + b.Bind(f.None) + `::text[]`
 	}
 	for _, t := range f.Metadata {
 		term, err := t.sql(b)
@@ -126,13 +119,13 @@ func (f Filter) sql(b *binder, now time.Time, except []string, but string) (stri
 
 // sql returns the condition of a term. The presence of metadata is a condition of its own, for the index of rows with
 // metadata.
-func (t Term) sql(b *binder) (string, error) {
+func (t Term) sql(b *postgres.Binder) (string, error) {
 	var ways []string
 	absent := false
 	for _, want := range t.AnyOf {
 		if want == nil {
 			absent = true
-			ways = append(ways, `coalesce(v.metadata -> `+b.bind(t.Key)+`::text, 'null') = 'null'`)
+			ways = append(ways, `coalesce(v.metadata -> `+b.Bind(t.Key)+`::text, 'null') = 'null'`)
 			continue
 		}
 		for _, shape := range []any{want, []any{want}} {
@@ -140,7 +133,7 @@ func (t Term) sql(b *binder) (string, error) {
 			if err != nil {
 				return "", err
 			}
-			ways = append(ways, `v.metadata @> `+b.bind(string(raw))+`::jsonb`)
+			ways = append(ways, `v.metadata @> `+b.Bind(string(raw))+`::jsonb`)
 		}
 	}
 	sql := ` and (` + strings.Join(ways, ` or `) + `)`

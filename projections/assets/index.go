@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/projections/folded"
 )
 
@@ -43,21 +44,23 @@ type difference struct {
 	counts                                       map[[2]string]int64 // by account and label
 }
 
-// index updates the label lists.
+// index updates the lists.
 func index(ctx context.Context, tx pgx.Tx, b folded.Batch[asset.Asset]) error {
 	d := difference{counts: map[[2]string]int64{}}
 	for _, id := range b.IDs {
 		d.compare(b.Before[id], b.After[id])
 	}
-	for _, l := range []struct {
-		table, column string
-		fewer, more   []entry
-	}{{tagTable, "tag", d.fewerTags, d.moreTags}, {labelTable, "label", d.fewerLabels, d.moreLabels}} {
-		if err := write(ctx, tx, l.table, l.column, l.fewer, l.more); err != nil {
-			return err
-		}
+	var q pgx.Batch
+	queueList(&q, tagTable, "tag", d.fewerTags, d.moreTags)
+	queueList(&q, labelTable, "label", d.fewerLabels, d.moreLabels)
+	d.queueCounts(&q)
+	if q.Len() == 0 {
+		return nil
 	}
-	return d.count(ctx, tx)
+	if err := tx.SendBatch(ctx, &q).Close(); err != nil {
+		return fmt.Errorf("change the lists of assets: %w", err)
+	}
+	return nil
 }
 
 func (d *difference) compare(before, after row) {
@@ -95,57 +98,40 @@ func only(r row, words, others []string) []entry {
 	return left
 }
 
-// write removes entries from a list and adds others.
-func write(ctx context.Context, tx pgx.Tx, table, column string, fewer, more []entry) error {
-	if len(fewer) > 0 {
-		accounts, words, created, _ := columnsOf(fewer)
-		sql := `delete from ` + table + ` t using unnest($1::text[], $2::text[], $3::bigint[]) as e (account, word, created)
-			where t.account = e.account and t.` + column + ` = e.word and t.created = e.created`
-		if _, err := tx.Exec(ctx, sql, accounts, words, created); err != nil {
-			return fmt.Errorf("remove assets from the list %s: %w", table, err)
-		}
-	}
-	if len(more) > 0 {
-		accounts, words, created, ids := columnsOf(more)
-		sql := `insert into ` + table + ` (account, ` + column + `, created, id)
-			select * from unnest($1::text[], $2::text[], $3::bigint[], $4::text[]) on conflict (account, ` + column + `, created) do nothing`
-		if _, err := tx.Exec(ctx, sql, accounts, words, created, ids); err != nil {
-			return fmt.Errorf("add assets to the list %s: %w", table, err)
-		}
-	}
-	return nil
+// queueList removes entries from a list and adds others.
+func queueList(q *pgx.Batch, table, column string, fewer, more []entry) {
+	queueEntries(q, fewer, `delete from `+table+` t
+		using unnest($1::text[], $2::text[], $3::bigint[], $4::text[]) as e (account, word, created, id)
+		where t.account = e.account and t.`+column+` = e.word and t.created = e.created`)
+	queueEntries(q, more, `insert into `+table+` (account, `+column+`, created, id)
+		select * from unnest($1::text[], $2::text[], $3::bigint[], $4::text[]) on conflict (account, `+column+`, created) do nothing`)
 }
 
-func columnsOf(entries []entry) (accounts, words []string, created []int64, ids []string) {
+func queueEntries(q *pgx.Batch, entries []entry, sql string) {
+	var rows postgres.Columns
 	for _, e := range entries {
-		accounts, words = append(accounts, e.account), append(words, e.word)
-		created, ids = append(created, e.created), append(ids, e.id)
+		rows.Add(e.account, e.word, e.created, e.id)
 	}
-	return accounts, words, created, ids
+	if rows.Rows() > 0 {
+		q.Queue(sql, rows.Args()...)
+	}
 }
 
-// count updates the counts of labels. A label without assets has no row.
-func (d *difference) count(ctx context.Context, tx pgx.Tx) error {
-	var accounts, labels []string
-	var moves []int64
+// queueCounts updates the counts of labels. A label without assets has no row.
+func (d *difference) queueCounts(q *pgx.Batch) {
+	var rows postgres.Columns
 	for key, n := range d.counts {
 		if n != 0 {
-			accounts, labels, moves = append(accounts, key[0]), append(labels, key[1]), append(moves, n)
+			rows.Add(key[0], key[1], n)
 		}
 	}
-	if len(moves) == 0 {
-		return nil
+	if rows.Rows() == 0 {
+		return
 	}
-	_, err := tx.Exec(ctx, `insert into `+countTable+` as c (account, label, count) select * from unnest($1::text[], $2::text[], $3::bigint[])
-		on conflict (account, label) do update set count = c.count + excluded.count`, accounts, labels, moves)
-	if err == nil && slices.ContainsFunc(moves, func(n int64) bool { return n < 0 }) {
-		_, err = tx.Exec(ctx, `delete from `+countTable+` c using unnest($1::text[], $2::text[]) as m (account, label)
-			where c.account = m.account and c.label = m.label and c.count = 0`, accounts, labels)
-	}
-	if err != nil {
-		return fmt.Errorf("count the assets of labels: %w", err)
-	}
-	return nil
+	q.Queue(`insert into `+countTable+` as c (account, label, count) select * from unnest($1::text[], $2::text[], $3::bigint[])
+		on conflict (account, label) do update set count = c.count + excluded.count`, rows.Args()...)
+	q.Queue(`delete from `+countTable+` c using unnest($1::text[], $2::text[], $3::bigint[]) as m (account, label, moved)
+		where c.account = m.account and c.label = m.label and c.count = 0 and m.moved < 0`, rows.Args()...)
 }
 
 // newestFirst orders rows by age, newest first.

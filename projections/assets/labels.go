@@ -85,10 +85,10 @@ func (r *Reader) changedLabels(ctx context.Context, tx pgx.Tx, account string) (
 }
 
 // where selects the labels of the account except the moved ones.
-func (q LabelQuery) where(b *binder, moved []string) string {
-	sql := ` from ` + countTable + ` where account = $1 and label <> '' and label <> all(` + b.bind(moved) + `)`
+func (q LabelQuery) where(b *postgres.Binder, moved []string) string {
+	sql := ` from ` + countTable + ` where account = $1 and label <> '' and label <> all(` + b.Bind(moved) + `)`
 	if q.Prefix != "" { // the labels with the prefix, in byte order
-		sql += ` and label >= ` + b.bind(q.Prefix) + ` and label < ` + b.bind(q.Prefix+"\U0010FFFF")
+		sql += ` and label >= ` + b.Bind(q.Prefix) + ` and label < ` + b.Bind(q.Prefix+"\U0010FFFF")
 	}
 	return sql
 }
@@ -96,19 +96,15 @@ func (q LabelQuery) where(b *binder, moved []string) string {
 // read returns a page of the stored labels merged with the moved ones, as page does for assets.
 func (q LabelQuery) read(ctx context.Context, tx pgx.Tx, account string, moved []string, fresh []LabelCount) ([]LabelCount, bool, error) {
 	skip := max(0, q.Offset-len(fresh))
-	b := &binder{args: []any{account}}
+	b := &postgres.Binder{Args: []any{account}}
 	order := `count desc, label`
 	if q.ByName {
 		order = `label`
 	}
 	sql := `select label, count` + q.where(b, moved) + fmt.Sprintf(` order by %s limit %d offset %d`, order, q.Offset-skip+q.Limit+1, skip)
-	found, err := tx.Query(ctx, sql, b.args...)
+	rows, err := postgres.Collect(ctx, tx, "list the labels of assets", pgx.RowToStructByPos[LabelCount], sql, b.Args...)
 	if err != nil {
-		return nil, false, postgres.Classify(err, "list the labels of assets")
-	}
-	rows, err := pgx.CollectRows(found, pgx.RowToStructByPos[LabelCount])
-	if err != nil {
-		return nil, false, postgres.Classify(err, "list the labels of assets")
+		return nil, false, err
 	}
 	rows = append(rows, fresh...)
 	slices.SortFunc(rows, q.compare)
@@ -117,9 +113,9 @@ func (q LabelQuery) read(ctx context.Context, tx pgx.Tx, account string, moved [
 }
 
 func (q LabelQuery) count(ctx context.Context, tx pgx.Tx, account string, moved []string) (n int64, err error) {
-	b := &binder{args: []any{account}}
+	b := &postgres.Binder{Args: []any{account}}
 	sql := `select count(*) from (select 1` + q.where(b, moved) + fmt.Sprintf(` limit %d) as labels`, MaxTotal)
-	err = tx.QueryRow(ctx, sql, b.args...).Scan(&n)
+	err = tx.QueryRow(ctx, sql, b.Args...).Scan(&n)
 	return n, err
 }
 
@@ -155,12 +151,8 @@ func (s *snapshot) countLabels(ctx context.Context, tx pgx.Tx, limit int) ([]Lab
 	if err != nil {
 		return nil, err
 	}
-	found, err := tx.Query(ctx, `select l.label, count(*) from (`+sql+`) as selected
+	counts, err := postgres.Map[string, int64](ctx, tx, "count the labels of assets", `select l.label, count(*) from (`+sql+`) as selected
 		cross join lateral unnest(selected.labels) as l (label) group by l.label order by 2 desc, 1 limit `+fmt.Sprint(maxRefinedLabels), args...)
-	if err != nil {
-		return nil, err
-	}
-	counts, err := collectCounts(found)
 	if err != nil {
 		return nil, err
 	}

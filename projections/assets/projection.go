@@ -6,14 +6,13 @@ package assets
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/projections"
 	"github.com/millrace-dev/millrace/projections/folded"
 )
 
@@ -32,8 +31,13 @@ func newView(registry *eventlog.Registry) *folded.View[asset.Asset] {
 
 // NewProjection returns the projection, which folds the streams of assets into assets_v1; registry knows the event types of
 // assets.
-func NewProjection(registry *eventlog.Registry) *folded.Projection[asset.Asset] {
-	return &folded.Projection[asset.Asset]{View: newView(registry), Lists: []string{tagTable, labelTable, countTable}, Store: store}
+func NewProjection(registry *eventlog.Registry) projections.Projection {
+	return newView(registry).Projection(func(ctx context.Context, tx pgx.Tx, b folded.Batch[asset.Asset]) error {
+		if err := index(ctx, tx, b); err != nil {
+			return err
+		}
+		return b.Write(ctx, tx, Name, upsert, columns)
+	}, tagTable, labelTable, countTable)
 }
 
 // upsert writes rows from one array for each column; the columns besides asset are for searches. Lists are passed as
@@ -49,37 +53,18 @@ const upsert = `insert into ` + Name + ` (id, account, state, created, changed, 
 		label = excluded.label, tags = excluded.tags, labels = excluded.labels, metadata = excluded.metadata,
 		expires_at = excluded.expires_at, asset = excluded.asset`
 
-// columns are the arrays that one upsert writes.
-type columns struct {
-	ids, accounts, states, names, labels []string
-	tags, allLabels, assets              []string // JSON
-	created, changed, versions, sizes    []int64
-	hashes                               [][]byte
-	metadata                             []*string
-	expires                              []*time.Time
-}
-
-func (c *columns) add(r row) error {
-	state, err := json.Marshal(r.State)
+// columns returns the columns of a row.
+func columns(r row, state string) ([]any, error) {
+	a := r.State
+	tags, err := json.Marshal(append([]string{}, a.Tags...))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	tags, err := json.Marshal(append([]string{}, r.State.Tags...))
-	if err != nil {
-		return err
-	}
-	labels, err := json.Marshal(r.State.Labels())
-	if err != nil {
-		return err
-	}
-	c.ids, c.accounts = append(c.ids, r.ID), append(c.accounts, r.State.Account)
-	c.states, c.names = append(c.states, string(r.State.State)), append(c.names, searchName(r.State))
-	c.labels, c.sizes = append(c.labels, label(r.State)), append(c.sizes, r.State.Size)
-	c.created, c.changed, c.versions = append(c.created, r.First), append(c.changed, changed(r)), append(c.versions, r.Version)
-	c.hashes, c.metadata = append(c.hashes, r.State.Hash[:]), append(c.metadata, metadataOf(r.State))
-	c.tags, c.allLabels = append(c.tags, string(tags)), append(c.allLabels, string(labels))
-	c.expires, c.assets = append(c.expires, r.State.ExpiresAt), append(c.assets, string(state))
-	return nil
+	labels, err := json.Marshal(a.Labels())
+	return []any{
+		r.ID, a.Account, string(a.State), r.First, changed(r), r.Version, searchName(a), label(a), string(tags), string(labels), a.Size,
+		a.Hash[:], metadataOf(a), a.ExpiresAt, state,
+	}, err
 }
 
 // changed returns the position of the owner's last change, or of the first event.
@@ -102,25 +87,4 @@ func searchName(a asset.Asset) string {
 		return ""
 	}
 	return strings.ToLower(*a.FilePath)
-}
-
-func store(ctx context.Context, tx pgx.Tx, b folded.Batch[asset.Asset]) error {
-	if err := index(ctx, tx, b); err != nil {
-		return err
-	}
-	var c columns
-	for _, r := range b.Changed() {
-		if err := c.add(r); err != nil {
-			return fmt.Errorf("encode asset %s: %w", r.ID, err)
-		}
-	}
-	if len(c.ids) == 0 {
-		return nil
-	}
-	_, err := tx.Exec(ctx, upsert, c.ids, c.accounts, c.states, c.created, c.changed, c.versions, c.names, c.labels, c.tags,
-		c.allLabels, c.sizes, c.hashes, c.metadata, c.expires, c.assets)
-	if err != nil {
-		return fmt.Errorf("write the rows of a batch: %w", err)
-	}
-	return nil
 }

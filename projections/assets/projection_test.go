@@ -162,6 +162,6 @@ func fold(t *testing.T, pool *pgxpool.Pool, r *eventlog.Registry, to int64) {
 	if len(events) > 0 {
 		projectiontest.Apply(t, pool, view, events...)
 	}
-	_, err = pool.Exec(t.Context(), `insert into checkpoints (name, position) values ($1, $2)`, view.Name(), to)
+	_, err = pool.Exec(t.Context(), `insert into checkpoints (name, position) values ($1, $2)`, view.Name, to)
 	require.NoError(t, err)
 }

@@ -138,11 +138,7 @@ func (q Query) page(rows []row) Page {
 // without it would be estimated as expensive, and the query planned each time, which takes longer than reading its
 // rows.
 func (q Query) sql(account string, except []string, now time.Time) (string, []any) {
-	args := []any{account, now}
-	bind := func(v any) string {
-		args = append(args, v)
-		return fmt.Sprintf("$%d", len(args))
-	}
+	b := postgres.Binder{Args: []any{account, now}}
 	order, from := `v.created`, Name+` v`
 	if len(q.Tags) > 0 { // the first tag determines the order, the others filter
 		order, from = `l.created`, tagTable+` l `+rowOf
@@ -150,21 +146,21 @@ func (q Query) sql(account string, except []string, now time.Time) (string, []an
 	sql := `select v.created, v.asset from ` + from + ` where v.account = $1 and v.state in ('live', 'rejected')
 		and (v.expires_at is null or v.expires_at > $2)`
 	if q.Before > 0 {
-		sql += ` and ` + order + ` < ` + bind(q.Before)
+		sql += ` and ` + order + ` < ` + b.Bind(q.Before)
 	}
 	if len(q.Tags) > 0 {
-		sql += ` and l.account = $1 and l.tag = ` + bind(q.Tags[0])
+		sql += ` and l.account = $1 and l.tag = ` + b.Bind(q.Tags[0])
 	}
 	if len(q.Tags) > 1 {
-		sql += ` and v.tags @> ` + bind(q.Tags)
+		sql += ` and v.tags @> ` + b.Bind(q.Tags)
 	}
 	if q.Name != "" {
-		sql += ` and strpos(v.name, ` + bind(strings.ToLower(q.Name)) + `) > 0`
+		sql += ` and strpos(v.name, ` + b.Bind(strings.ToLower(q.Name)) + `) > 0`
 	}
 	if len(except) > 0 {
-		sql += ` and v.id <> all(` + bind(except) + `)`
+		sql += ` and v.id <> all(` + b.Bind(except) + `)`
 	}
-	return fmt.Sprintf("%s order by %s desc limit %d", sql, order, q.rows()), args
+	return fmt.Sprintf("%s order by %s desc limit %d", sql, order, q.rows()), b.Args
 }
 
 // rows returns the number of rows to read: at least one more than the page, rounded to few different numbers, because
@@ -191,7 +187,7 @@ func (r *Reader) query(ctx context.Context, db postgres.Queryer, sql string, arg
 }
 
 // fresh folds the account's events after the view's checkpoint on top of its rows.
-func (r *Reader) fresh(ctx context.Context, db folded.DB, account string) (folded.Fresh[asset.Asset], error) {
+func (r *Reader) fresh(ctx context.Context, db postgres.Tx, account string) (folded.Fresh[asset.Asset], error) {
 	u, err := r.view.Unfolded(ctx, db, account, nil, nil)
 	if err != nil {
 		return folded.Fresh[asset.Asset]{}, err

@@ -2,8 +2,6 @@ package calls
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -44,74 +42,40 @@ func (r *Reader) List(ctx context.Context, q Query) (Page, error) {
 	if q.Limit > 0 {
 		limit = min(q.Limit, maxLimit)
 	}
-	sql, args := q.sql(limit + 1)
-	rows, err := r.pool.Query(ctx, sql, args...)
-	if err != nil {
-		return Page{}, postgres.Classify(err, "list calls")
-	}
-	var page Page
-	var accepted int64
-	var state []byte
-	_, err = pgx.ForEachRow(rows, []any{&accepted, &state}, func() error {
-		var c call.Call
-		if err := json.Unmarshal(state, &c); err != nil {
-			return err
-		}
-		if len(page.Calls) < limit {
-			page.Calls = append(page.Calls, c)
-			page.Next = accepted
-		} else {
-			limit = -1 // there is more
-		}
-		return nil
-	})
-	if err != nil {
-		return Page{}, postgres.Classify(err, "list calls")
-	}
-	if limit >= 0 {
-		page.Next = 0
-	}
-	return page, nil
-}
-
-// sql returns a query with only the requested conditions, so that each form of query keeps its index.
-func (q Query) sql(limit int) (string, []any) {
-	var args []any
-	bind := func(v any) string {
-		args = append(args, v)
-		return fmt.Sprintf("$%d", len(args))
-	}
-	sql := `select accepted, call from ` + Name + ` where true`
+	var args postgres.Binder
+	sql := `select accepted, call from ` + Name + ` where true` // only the requested conditions, so that each query keeps its index
 	if q.Account != "" {
-		sql += ` and account = ` + bind(q.Account)
+		sql += ` and account = ` + args.Bind(q.Account)
 	}
 	if len(q.States) > 0 {
-		sql += ` and state = any(` + bind(q.States) + `)`
+		sql += ` and state = any(` + args.Bind(q.States) + `)`
 	}
 	if q.Model != "" {
-		sql += ` and model = ` + bind(q.Model)
+		sql += ` and model = ` + args.Bind(q.Model)
 	}
 	if q.Before > 0 {
-		sql += ` and accepted < ` + bind(q.Before)
+		sql += ` and accepted < ` + args.Bind(q.Before)
 	}
-	return sql + ` order by accepted desc limit ` + bind(limit), args
+	sql += ` order by accepted desc limit ` + args.Bind(limit+1)
+	var page Page
+	more := false
+	err := postgres.Each(ctx, r.pool, "list calls", func(row pgx.CollectableRow) error {
+		var c call.Call
+		var accepted int64
+		if more = len(page.Calls) == limit; more {
+			return nil
+		}
+		err := row.Scan(&accepted, &c)
+		page.Calls, page.Next = append(page.Calls, c), accepted
+		return err
+	}, sql, args.Args...)
+	if !more {
+		page.Next = 0
+	}
+	return page, err
 }
 
 // Call returns a call of any account by its id, for operators, or false if it does not exist.
 func (r *Reader) Call(ctx context.Context, id call.ID) (call.Call, bool, error) {
-	rows, err := r.pool.Query(ctx, `select call from `+Name+` where id = $1`, string(id))
-	if err != nil {
-		return call.Call{}, false, postgres.Classify(err, "read a call")
-	}
-	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (c call.Call, err error) {
-		var state []byte
-		if err := row.Scan(&state); err != nil {
-			return c, err
-		}
-		return c, json.Unmarshal(state, &c)
-	})
-	if err != nil || len(found) == 0 {
-		return call.Call{}, false, postgres.Classify(err, "read a call")
-	}
-	return found[0], true, nil
+	return postgres.One(ctx, r.pool, "read a call", pgx.RowTo[call.Call], `select call from `+Name+` where id = $1`, string(id))
 }

@@ -2,42 +2,34 @@ package folded
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/projections"
 )
 
-// Projection keeps a view up to date. It implements projections.Projection and projections.Selective.
-type Projection[S any] struct {
-	View  *View[S]
-	Lists []string // further tables of the view
-	// Store writes what a batch has changed.
-	Store func(ctx context.Context, tx pgx.Tx, b Batch[S]) error
-}
-
-// Name implements projections.Projection.
-func (p *Projection[S]) Name() string { return p.View.Name }
-
-// Tables implements projections.Projection.
-func (p *Projection[S]) Tables() []string { return append([]string{p.View.Name}, p.Lists...) }
-
-// Wants implements projections.Selective.
-func (p *Projection[S]) Wants(e eventlog.Recorded) bool {
-	_, ok := p.View.IDOf(e)
-	return ok
-}
-
-// Apply implements projections.Projection: it reads the rows that the batch concerns with one statement, folds, and writes those
-// that changed.
-func (p *Projection[S]) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) error {
-	b, err := p.View.foldBatch(ctx, tx, batch)
-	if err != nil || len(b.IDs) == 0 {
-		return err
+// Projection returns the projection that keeps the view up to date. It reads the rows that a batch concerns with one statement,
+// folds, and has store write what changed. lists are further tables of the view.
+func (v *View[S]) Projection(store func(ctx context.Context, tx pgx.Tx, b Batch[S]) error, lists ...string) projections.Projection {
+	return projections.Projection{
+		Name: v.Name, Tables: append([]string{v.Name}, lists...),
+		Wants: func(e eventlog.Recorded) bool {
+			_, ok := v.IDOf(e)
+			return ok
+		},
+		Fold: func(ctx context.Context, tx pgx.Tx, events []eventlog.Recorded) error {
+			b, err := v.foldBatch(ctx, tx, events)
+			if err != nil {
+				return err
+			}
+			return store(ctx, tx, b)
+		},
 	}
-	return p.Store(ctx, tx, b)
 }
 
 // Batch is what the events of a batch change.
@@ -46,37 +38,51 @@ type Batch[S any] struct {
 	Before, After map[string]Row[S]
 }
 
-// Changed returns the rows that the view must write.
-func (b Batch[S]) Changed() (rows []Row[S]) {
+// Write deletes the rows that are gone, and writes those that changed by a statement with one array for each column. columns
+// returns the columns of a row, of which state is the stored state.
+func (b Batch[S]) Write(ctx context.Context, tx pgx.Tx, table, upsert string, columns func(r Row[S], state string) ([]any, error)) error {
+	var gone []string
+	var rows postgres.Columns
 	for _, id := range b.IDs {
-		if r := b.After[id]; r.Version > b.Before[id].Version && !r.Gone {
-			rows = append(rows, r)
+		r := b.After[id]
+		switch {
+		case r.Gone:
+			gone = append(gone, id)
+			continue
+		case r.Version == b.Before[id].Version:
+			continue
 		}
-	}
-	return rows
-}
-
-// Gone returns the ids of the rows that the view must delete.
-func (b Batch[S]) Gone() (ids []string) {
-	for _, id := range b.IDs {
-		if b.After[id].Gone {
-			ids = append(ids, id)
+		state, err := json.Marshal(r.State)
+		if err != nil {
+			return fmt.Errorf("encode %s: %w", id, err)
 		}
+		row, err := columns(r, string(state))
+		if err != nil {
+			return fmt.Errorf("encode %s: %w", id, err)
+		}
+		rows.Add(row...)
 	}
-	return ids
+	var q pgx.Batch
+	if len(gone) > 0 {
+		q.Queue(`delete from `+table+` where id = any($1)`, gone)
+	}
+	if rows.Rows() > 0 {
+		q.Queue(upsert, rows.Args()...)
+	}
+	if q.Len() == 0 {
+		return nil
+	}
+	if err := tx.SendBatch(ctx, &q).Close(); err != nil {
+		return fmt.Errorf("write the rows of a batch: %w", err)
+	}
+	return nil
 }
 
 func (v *View[S]) foldBatch(ctx context.Context, tx pgx.Tx, events []eventlog.Recorded) (b Batch[S], err error) {
-	if b.IDs = v.group(events).IDs; len(b.IDs) == 0 {
-		return b, nil
-	}
-	found, err := tx.Query(ctx, v.rowsOf, b.IDs)
+	b.IDs = v.group(events).IDs
+	rows, err := v.Rows(ctx, tx, v.rowsOf, b.IDs)
 	if err != nil {
-		return b, fmt.Errorf("read the rows of a batch: %w", err)
-	}
-	rows, err := pgx.CollectRows(found, v.ScanRow)
-	if err != nil {
-		return b, fmt.Errorf("read the rows of a batch: %w", err)
+		return b, err
 	}
 	b.Before = byID(rows)
 	b.After = maps.Clone(b.Before)

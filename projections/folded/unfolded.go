@@ -44,7 +44,7 @@ func (u Unfolded) Born(id string) (first int64, ok bool) {
 // is not nil: under load, each round trip takes longer than its statements. read may be called twice; the results of the last call
 // count. Rows must be read at the same time or afterwards, so that events that the view folds meanwhile are seen twice, not missed.
 // Events that recent has are taken from there; nil = every event is read from the database.
-func (v *View[S]) Unfolded(ctx context.Context, db DB, account string, recent Recent, read func(*pgx.Batch)) (Unfolded, error) {
+func (v *View[S]) Unfolded(ctx context.Context, db postgres.Tx, account string, recent Recent, read func(*pgx.Batch)) (Unfolded, error) {
 	for ; ; recent = nil {
 		var q pgx.Batch
 		b := v.queueBehind(&q, account, recent)
@@ -83,7 +83,7 @@ type Fresh[S any] struct {
 }
 
 // Fresh folds u on top of the rows of the view. The statements that read queues go with the one that reads the rows.
-func (v *View[S]) Fresh(ctx context.Context, db DB, account string, u Unfolded, read func(*pgx.Batch)) (Fresh[S], error) {
+func (v *View[S]) Fresh(ctx context.Context, db postgres.Tx, account string, u Unfolded, read func(*pgx.Batch)) (Fresh[S], error) {
 	f := Fresh[S]{IDs: u.IDs}
 	var q pgx.Batch
 	older := slices.DeleteFunc(slices.Clone(u.IDs), func(id string) bool { _, born := u.Born(id); return born })

@@ -7,7 +7,6 @@ package folded
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -59,13 +58,6 @@ func New[S any](types *eventlog.Registry, k Kind[S]) *View[S] {
 		tail: eventstore.SelectEvents + named.Replace(
 			` where position > $1 and position <= $1 + $2::bigint and account = $3 and stream like 'NOUN-%' order by position`),
 	}
-}
-
-// DB is a pool or a transaction.
-type DB interface {
-	postgres.Queryer
-	postgres.RowQueryer
-	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 }
 
 // IDOf returns the id of the row to which an event belongs. ok is false if the view has none.
@@ -133,31 +125,31 @@ func (v *View[S]) Rows(ctx context.Context, db postgres.Queryer, sql string, arg
 
 // Read returns the row of one stream of the account, with every event that was committed before the call. ok is false if the
 // view never has one. One query reads the row and the stream's version; only a row that lags behind needs a second query.
-func (v *View[S]) Read(ctx context.Context, db DB, account, id string) (r Row[S], ok bool, err error) {
+func (v *View[S]) Read(ctx context.Context, db postgres.Tx, account, id string) (r Row[S], ok bool, err error) {
 	return v.read(ctx, db, v.one+`$2::text`, account, id)
 }
 
 // ReadPublic is Read by a public id. Plan: a look-up in the primary key of the public ids, then that of Read.
-func (v *View[S]) ReadPublic(ctx context.Context, db DB, account, public string) (r Row[S], ok bool, err error) {
+func (v *View[S]) ReadPublic(ctx context.Context, db postgres.Tx, account, public string) (r Row[S], ok bool, err error) {
 	return v.read(ctx, db, v.one+`(select coalesce((select `+v.Noun+`_id::text from `+v.Noun+`_public_ids
 		where account = $1 and public_id = $2::uuid), $2::uuid::text))`, account, public)
 }
 
-func (v *View[S]) read(ctx context.Context, db DB, sql string, args ...any) (r Row[S], ok bool, err error) {
+func (v *View[S]) read(ctx context.Context, db postgres.Tx, sql string, args ...any) (r Row[S], ok bool, err error) {
 	var id string
-	var version, first int64
-	var state []byte
-	err = db.QueryRow(ctx, sql, args...).Scan(&id, &version, &first, &state)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return r, false, nil
+	var version int64
+	r, ok, err = postgres.One(ctx, db, "read one of the "+v.Noun+"s", func(row pgx.CollectableRow) (Row[S], error) {
+		var first int64
+		var state []byte
+		if err := row.Scan(&id, &version, &first, &state); err != nil {
+			return Row[S]{}, err
+		}
+		return v.Decode(first, state)
+	}, sql, args...)
+	if err == nil && ok {
+		r, err = v.CatchUp(ctx, db, id, r, version)
 	}
-	if err != nil {
-		return r, false, postgres.Classify(err, "read one of the "+v.Noun+"s")
-	}
-	if r, err = v.Decode(first, state); err != nil {
-		return r, false, fmt.Errorf("decode the row of %s %s: %w", v.Noun, id, err)
-	}
-	if r, err = v.CatchUp(ctx, db, id, r, version); err != nil || r.Gone {
+	if err != nil || !ok || r.Gone {
 		return Row[S]{}, false, err
 	}
 	return r, true, nil

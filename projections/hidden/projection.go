@@ -11,6 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/hidden"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/projections"
 )
 
 // Name is the view, its main table and its checkpoint, with the version of its fold.
@@ -19,37 +20,29 @@ const Name = "history_v1"
 // JobsTable lists the jobs that were hidden one by one.
 const JobsTable = "history_v1_jobs"
 
-// Projection folds the streams of histories into history_v1.
-type Projection struct{ registry *eventlog.Registry }
+// NewProjection returns the projection, which folds the streams of histories into history_v1; registry knows their event types.
+// These events are rare, so each is a statement of its own.
+func NewProjection(registry *eventlog.Registry) projections.Projection {
+	p := projection{registry}
+	return projections.Projection{Name: Name, Tables: []string{Name, JobsTable}, Wants: wants, Fold: p.fold}
+}
 
-// NewProjection returns the projection; registry knows the event types of histories.
-func NewProjection(registry *eventlog.Registry) *Projection { return &Projection{registry: registry} }
-
-// Name implements projections.Projection.
-func (p *Projection) Name() string { return Name }
-
-// Tables implements projections.Projection.
-func (p *Projection) Tables() []string { return []string{Name, JobsTable} }
-
-// Wants implements projections.Selective.
-func (p *Projection) Wants(e eventlog.Recorded) bool {
+func wants(e eventlog.Recorded) bool {
 	_, ok := hidden.AccountOfStream(e.Stream)
 	return ok || e.Type == job.TypeRetired
 }
 
-// Apply implements projections.Projection. These events are rare, so each is a statement of its own.
-func (p *Projection) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) error {
+type projection struct{ registry *eventlog.Registry }
+
+func (p projection) fold(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) error {
 	for _, rec := range batch {
-		if id, ok := job.IDOfStream(rec.Stream); ok && rec.Type == job.TypeRetired {
+		account, ok := hidden.AccountOfStream(rec.Stream)
+		if !ok {
+			id, _ := job.IDOfStream(rec.Stream)
 			if _, err := tx.Exec(ctx, `delete from `+JobsTable+` where account = $1 and job = $2`, rec.Account, string(id)); err != nil {
 				return fmt.Errorf("forget job %s: %w", id, err)
 			}
-		}
-		account, ok := hidden.AccountOfStream(rec.Stream)
-		if !ok {
-			continue
-		}
-		if err := p.apply(ctx, tx, account, rec); err != nil {
+		} else if err := p.apply(ctx, tx, account, rec); err != nil {
 			return fmt.Errorf("%s, version %d: %w", rec.Stream, rec.Version, err)
 		}
 	}
@@ -57,7 +50,7 @@ func (p *Projection) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Reco
 }
 
 // apply folds one event, unless the view has folded it.
-func (p *Projection) apply(ctx context.Context, tx pgx.Tx, account string, rec eventlog.Recorded) error {
+func (p projection) apply(ctx context.Context, tx pgx.Tx, account string, rec eventlog.Recorded) error {
 	data, err := p.registry.DecodeKnown(rec)
 	if err != nil {
 		return err

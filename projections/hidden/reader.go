@@ -2,7 +2,6 @@ package hidden
 
 import (
 	"context"
-	"errors"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -45,30 +44,22 @@ func (r *Reader) Hiding(ctx context.Context, account string) (*Hiding, error) {
 type Query struct {
 	reader  *Reader
 	account string
-	any     bool // the account hid jobs
-	version int64
+	version int64 // of the account's stream; 0 = the account hid no jobs
 	row     Hiding
 }
 
 // Queue queues the query of Hiding. Its result is known when the batch is closed.
 func (r *Reader) Queue(batch *pgx.Batch, account string) *Query {
 	q := &Query{reader: r, account: account, row: Hiding{Table: true}}
-	batch.Queue(`select s.version, coalesce(v.version, 0), coalesce(v.cleared, 0), coalesce(v.kept, '{}')
+	postgres.ScanInto(batch.Queue(`select s.version, coalesce(v.version, 0), coalesce(v.cleared, 0), coalesce(v.kept, '{}')
 		from streams s left join `+Name+` v on v.account = $1 where s.id = $2`, account,
-		hidden.Stream(account)).QueryRow(func(row pgx.Row) error {
-		err := row.Scan(&q.version, &q.row.Version, &q.row.Cleared, &q.row.Kept)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return nil
-		}
-		q.any = err == nil
-		return err
-	})
+		hidden.Stream(account)), &q.version, &q.row.Version, &q.row.Cleared, &q.row.Kept)
 	return q
 }
 
 // Hiding returns the result. A row that lags behind needs a query of its own.
 func (q *Query) Hiding(ctx context.Context) (*Hiding, error) {
-	if !q.any {
+	if q.version == 0 {
 		return nil, nil
 	}
 	unseen := eventlog.ReadThrough(ctx, eventstore.StreamsOf(q.reader.pool), hidden.Stream(q.account), q.row.Version, q.version)

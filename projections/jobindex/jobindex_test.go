@@ -133,7 +133,7 @@ func TestGroupsCountWhatIsFoundByTheirCause(t *testing.T) {
 	t.Parallel()
 	types := registry(t)
 	events := projectiontest.Record(t, types, history()...)
-	index, view := projections.Projection(jobindex.NewProjection(types)), projections.Projection(jobs.NewProjection(types))
+	index, view := jobindex.NewProjection(types), jobs.NewProjection(types)
 	for name, order := range map[string][2]projections.Projection{"the index is ahead": {index, view}, "the view is ahead": {view, index}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

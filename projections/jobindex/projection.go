@@ -16,28 +16,25 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/projections"
 )
 
 // Name is the view, its only table and its checkpoint, with the version of its fold.
 const Name = "job_index_v1"
 
-// Projection folds the submissions and failures of jobs into job_index_v1.
-type Projection struct{ registry *eventlog.Registry }
+// NewProjection returns the projection, which folds the submissions and failures of jobs into job_index_v1; registry knows their
+// event types. A search may miss jobs of the last moment.
+func NewProjection(registry *eventlog.Registry) projections.Projection {
+	return projections.Projection{
+		Name: Name, Tables: []string{Name}, Wants: wants, Linger: 250 * time.Millisecond,
+		Fold: func(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) error {
+			return fold(ctx, tx, registry, batch)
+		},
+	}
+}
 
-// NewProjection returns the projection; registry knows the event types of jobs.
-func NewProjection(registry *eventlog.Registry) *Projection { return &Projection{registry: registry} }
-
-// Name implements projections.Projection.
-func (p *Projection) Name() string { return Name }
-
-// Linger implements projections.Patient: a search may miss jobs of the last moment.
-func (p *Projection) Linger() time.Duration { return 250 * time.Millisecond }
-
-// Tables implements projections.Projection.
-func (p *Projection) Tables() []string { return []string{Name} }
-
-// Wants implements projections.Selective.
-func (p *Projection) Wants(e eventlog.Recorded) bool {
+func wants(e eventlog.Recorded) bool {
 	switch e.Type {
 	case job.TypeSubmitted, job.TypeNodeExecuted, job.TypeSegmentPlaced, job.TypeFailed, job.TypeRetired:
 		return true
@@ -55,19 +52,17 @@ type row struct {
 	fresh, changed, retired  bool
 }
 
-// Apply implements projections.Projection.
-func (p *Projection) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) error {
-	rows, order, err := p.rows(ctx, tx, batch)
+func fold(ctx context.Context, tx pgx.Tx, registry *eventlog.Registry, batch []eventlog.Recorded) error {
+	rows, order, err := readRows(ctx, tx, batch)
 	if err != nil {
 		return err
 	}
 	for _, rec := range batch {
-		id, ok := job.IDOfStream(rec.Stream)
-		r := rows[string(id)]
-		if !ok || !p.Wants(rec) || rec.Version <= r.version {
+		r := rows[idOf(rec)]
+		if rec.Version <= r.version {
 			continue
 		}
-		data, err := p.registry.DecodeKnown(rec)
+		data, err := registry.DecodeKnown(rec)
 		if err != nil {
 			return err
 		}
@@ -76,37 +71,27 @@ func (p *Projection) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Reco
 	return store(ctx, tx, rows, order)
 }
 
-// rows reads the rows of the jobs in a batch.
-func (p *Projection) rows(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) (map[string]*row, []string, error) {
-	rows := map[string]*row{}
-	var order, read []string
+func idOf(rec eventlog.Recorded) string {
+	id, _ := job.IDOfStream(rec.Stream)
+	return string(id)
+}
+
+// readRows reads the rows of the jobs in a batch.
+func readRows(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) (rows map[string]*row, order []string, err error) {
+	rows = map[string]*row{}
 	for _, rec := range batch {
-		id, ok := job.IDOfStream(rec.Stream)
-		if !ok || !p.Wants(rec) || rows[string(id)] != nil {
-			continue
+		if id := idOf(rec); rows[id] == nil {
+			rows[id] = &row{id: id, fresh: true}
+			order = append(order, id)
 		}
-		rows[string(id)] = &row{id: string(id), fresh: true}
-		order = append(order, string(id))
-		read = append(read, string(id))
 	}
-	if len(read) == 0 {
-		return rows, nil, nil
-	}
-	found, err := tx.Query(ctx, `select id, account, submitted, version, classes, servers from `+Name+` where id = any($1)`, read)
-	if err != nil {
-		return nil, nil, fmt.Errorf("read the index of jobs: %w", err)
-	}
-	var r row
-	_, err = pgx.ForEachRow(found, []any{&r.id, &r.account, &r.submitted, &r.version, &r.classes, &r.servers}, func() error {
-		kept := r
-		kept.classes, kept.servers = slices.Clone(r.classes), slices.Clone(r.servers)
-		rows[r.id] = &kept
-		return nil
-	})
-	if err != nil {
-		return nil, nil, fmt.Errorf("read the index of jobs: %w", err)
-	}
-	return rows, order, nil
+	err = postgres.Each(ctx, tx, "read the index of jobs", func(found pgx.CollectableRow) error {
+		var r row
+		err := found.Scan(&r.id, &r.account, &r.submitted, &r.version, &r.classes, &r.servers)
+		rows[r.id] = &r
+		return err
+	}, `select id, account, submitted, version, classes, servers from `+Name+` where id = any($1)`, order)
+	return rows, order, err
 }
 
 // fold applies an event to a row.
@@ -164,49 +149,29 @@ func with(names []string, name string) []string {
 }
 
 const (
-	insert = `insert into ` + Name + ` (id, account, submitted, version, title, classes, models, servers, code, class, cause,` +
-		` words)
-		select r.id, r.account, r.submitted, r.version, r.title, r.classes, r.models, r.servers, r.code, r.class, r.cause, ` +
-		`to_tsvector('simple',` +
-		` r.words)
-		from json_to_recordset($1) as r (id text, account text, submitted bigint, version bigint, title text, classes text[],` +
-		` models text[], servers text[],
-			code text, class text, cause text, words text)`
-	change = `update ` + Name + ` i set version = r.version, classes = r.classes, servers = r.servers, code = case when r.code ` +
-		`= '' then i.code else r.code end,
-		class = case when r.code = '' then i.class else r.class end, cause = case when r.code = '' then i.cause else r.cause ` +
-		`end
-		from json_to_recordset($1) as r (id text, version bigint, classes text[], servers text[], code text, class text, cause ` +
-		`text) where i.id = r.id`
+	insert = `insert into ` + Name + ` (id, account, submitted, version, title, classes, models, servers, code, class, cause, words)
+		select r.id, r.account, r.submitted, r.version, r.title, r.classes, r.models, r.servers, r.code, r.class, r.cause,
+			to_tsvector('simple', r.words)
+		from json_to_recordset($1) as r (id text, account text, submitted bigint, version bigint, title text, classes text[],
+			models text[], servers text[], code text, class text, cause text, words text)`
+	change = `update ` + Name + ` i set version = r.version, classes = r.classes, servers = r.servers,
+			code = case when r.code = '' then i.code else r.code end, class = case when r.code = '' then i.class else r.class end,
+			cause = case when r.code = '' then i.cause else r.cause end
+		from json_to_recordset($1) as r (id text, version bigint, classes text[], servers text[], code text, class text, cause text)
+		where i.id = r.id`
 )
 
-// columns is a row as the statements above read it.
-type columns struct {
-	ID        string   `json:"id"`
-	Account   string   `json:"account,omitempty"`
-	Submitted int64    `json:"submitted,omitempty"`
-	Version   int64    `json:"version"`
-	Title     string   `json:"title"`
-	Classes   []string `json:"classes"`
-	Models    []string `json:"models"`
-	Servers   []string `json:"servers"`
-	Code      string   `json:"code"`
-	Class     string   `json:"class"`
-	Cause     string   `json:"cause"`
-	Words     string   `json:"words"`
-}
-
-func (r *row) columns() columns {
-	return columns{
-		ID: r.id, Account: r.account, Submitted: r.submitted, Version: r.version, Title: r.title, Classes: list(r.classes),
-		Models:  list(r.models),
-		Servers: list(r.servers), Code: r.code, Class: r.class, Cause: r.cause, Words: r.text,
+// columns returns the row as the statements above read it.
+func (r *row) columns() map[string]any {
+	return map[string]any{
+		"id": r.id, "account": r.account, "submitted": r.submitted, "version": r.version, "title": r.title, "classes": list(r.classes),
+		"models": list(r.models), "servers": list(r.servers), "code": r.code, "class": r.class, "cause": r.cause, "words": r.text,
 	}
 }
 
 // store writes the rows that changed, in one statement for each kind of change.
 func store(ctx context.Context, tx pgx.Tx, rows map[string]*row, order []string) error {
-	var inserted, changed []columns
+	var inserted, changed []map[string]any
 	var retired []string
 	for _, id := range order {
 		r := rows[id]
@@ -224,7 +189,7 @@ func store(ctx context.Context, tx pgx.Tx, rows map[string]*row, order []string)
 	if len(retired) > 0 {
 		batch.Queue(`delete from `+Name+` where id = any($1)`, retired)
 	}
-	for statement, written := range map[string][]columns{insert: inserted, change: changed} {
+	for statement, written := range map[string][]map[string]any{insert: inserted, change: changed} {
 		if len(written) > 0 {
 			batch.Queue(statement, written)
 		}

@@ -95,33 +95,22 @@ func (r *Reader) find(ctx context.Context, q Query, of restriction) (Page, error
 	if err != nil {
 		return Page{}, err
 	}
-	rows, err := r.pool.Query(ctx, sql, args...)
-	if err != nil {
-		return Page{}, postgres.Classify(err, "find jobs")
-	}
-	type found struct {
-		submitted int64
-		job       job.Job
-	}
-	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (f found, err error) {
-		var state []byte
-		if err := row.Scan(&f.submitted, &state); err != nil {
-			return f, err
-		}
-		return f, json.Unmarshal(state, &f.job)
-	})
-	if err != nil {
-		return Page{}, postgres.Classify(err, "find jobs")
-	}
 	var page Page
-	if len(all) > q.Limit {
-		all = all[:q.Limit]
-		page.Next = all[len(all)-1].submitted
+	more := false
+	err = postgres.Each(ctx, r.pool, "find jobs", func(row pgx.CollectableRow) error {
+		var submitted int64
+		var j job.Job
+		if more = len(page.Jobs) == q.Limit; more {
+			return nil
+		}
+		err := row.Scan(&submitted, &j)
+		page.Jobs, page.Next = append(page.Jobs, j), submitted
+		return err
+	}, sql, args...)
+	if !more {
+		page.Next = 0
 	}
-	for _, f := range all {
-		page.Jobs = append(page.Jobs, f.job)
-	}
-	return page, nil
+	return page, err
 }
 
 // maxListed is the number of jobs up to which the ids of all jobs with the words of a query are read first.
@@ -134,13 +123,9 @@ func (r *Reader) withWords(ctx context.Context, q Query) (ids []job.ID, few bool
 	batch := &pgx.Batch{}
 	batch.Queue(`set local enable_seqscan = off`)
 	batch.Queue(`set local enable_indexscan = off`)
-	batch.Queue(`select id from `+Name+` where words @@ to_tsquery('simple', $1) and ($2 = '' or account = $2) limit $3`,
-		prefixes(q.Text), q.Account, maxListed+1).Query(func(rows pgx.Rows) (err error) {
-		ids, err = pgx.CollectRows(rows, pgx.RowTo[job.ID])
-		return err
-	})
-	err = pgx.BeginTxFunc(ctx, r.pool, pgx.TxOptions{AccessMode: pgx.ReadOnly},
-		func(tx pgx.Tx) error { return tx.SendBatch(ctx, batch).Close() })
+	postgres.CollectInto(batch.Queue(`select id from `+Name+` where words @@ to_tsquery('simple', $1) and ($2 = '' or account = $2) limit $3`,
+		prefixes(q.Text), q.Account, maxListed+1), &ids, pgx.RowTo[job.ID])
+	err = postgres.Snapshot(ctx, r.pool, func(tx pgx.Tx) error { return tx.SendBatch(ctx, batch).Close() })
 	if err != nil || len(ids) > maxListed {
 		return nil, false, err
 	}
@@ -245,19 +230,15 @@ func prefixes(text string) string {
 // Descriptions returns the indexed properties of some jobs, by their ids. Jobs that the view has not folded yet are left
 // out.
 func (r *Reader) Descriptions(ctx context.Context, ids []job.ID) (map[job.ID]Description, error) {
-	rows, err := r.pool.Query(ctx, `select id, title, classes, models, servers from `+Name+` where id = any($1)`, ids)
-	if err != nil {
-		return nil, postgres.Classify(err, "read the index of jobs")
-	}
 	known := make(map[job.ID]Description, len(ids))
-	var id job.ID
-	var k Description
-	_, err = pgx.ForEachRow(rows, []any{&id, &k.Title, &k.Classes, &k.Models, &k.Servers}, func() error {
+	err := postgres.Each(ctx, r.pool, "read the index of jobs", func(row pgx.CollectableRow) error {
+		var id job.ID
+		var k Description
+		err := row.Scan(&id, &k.Title, &k.Classes, &k.Models, &k.Servers)
 		known[id] = k
-		k = Description{}
-		return nil
-	})
-	return known, postgres.Classify(err, "read the index of jobs")
+		return err
+	}, `select id, title, classes, models, servers from `+Name+` where id = any($1)`, ids)
+	return known, err
 }
 
 // grouped is the number of the newest failures that are grouped.
@@ -271,7 +252,13 @@ func (r *Reader) Failures(ctx context.Context, account string, since time.Time) 
 	if account != "" {
 		args, of = append(args, account), " and i.account = $2"
 	}
-	rows, err := r.pool.Query(ctx, `with newest as (
+	return postgres.Collect(ctx, r.pool, "group failures", func(row pgx.CollectableRow) (Group, error) {
+		var g Group
+		var j job.Job
+		err := row.Scan(&g.Code, &g.Class, &g.Cause, &g.Count, &j)
+		g.Last, g.LastAt, g.Account = j.PublicID(), j.SubmittedAt, j.Account
+		return g, err
+	}, `with newest as (
 			select i.code, i.class, i.cause, i.submitted, i.id from `+Name+` i join `+jobs.Name+` j on j.id = i.id and j.state = 'failed'
 			where i.code <> ''`+of+` and i.submitted >= `+
 		strings.ReplaceAll(fmt.Sprintf(firstSince, jobs.Name), "?", "$1")+`
@@ -279,21 +266,4 @@ func (r *Reader) Failures(ctx context.Context, account string, since time.Time) 
 		counted as (select code, class, cause, count(*) as n, max(submitted) as last from newest group by 1, 2, 3)
 		select c.code, c.class, c.cause, c.n, j.job from counted c join newest n on n.submitted = c.last join `+jobs.Name+` j on j.id = n.id
 		order by c.n desc, c.last desc limit 100`, args...)
-	if err != nil {
-		return nil, postgres.Classify(err, "group failures")
-	}
-	groups, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Group, error) {
-		var g Group
-		var state []byte
-		if err := row.Scan(&g.Code, &g.Class, &g.Cause, &g.Count, &state); err != nil {
-			return g, err
-		}
-		var j job.Job
-		if err := json.Unmarshal(state, &j); err != nil {
-			return g, err
-		}
-		g.Last, g.LastAt, g.Account = j.PublicID(), j.SubmittedAt, j.Account
-		return g, nil
-	})
-	return groups, postgres.Classify(err, "group failures")
 }

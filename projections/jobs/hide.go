@@ -2,8 +2,6 @@ package jobs
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
@@ -14,19 +12,11 @@ import (
 	view "github.com/millrace-dev/millrace/projections/hidden"
 )
 
-// binder collects the arguments of a statement.
-type binder struct{ args []any }
-
-func (b *binder) bind(v any) string {
-	b.args = append(b.args, v)
-	return fmt.Sprintf("$%d", len(b.args))
-}
-
 // notHidden returns the condition that a row of the view, or its substitute, is not hidden. $1 is the account.
-func notHidden(h *view.Hiding, submitted, id string, b *binder) string {
-	cond := `(` + submitted + ` > ` + b.bind(h.Cleared) + ` or ` + id + ` = any(` + b.bind(list(h.Kept)) + `))`
+func notHidden(h *view.Hiding, submitted, id string, b *postgres.Binder) string {
+	cond := `(` + submitted + ` > ` + b.Bind(h.Cleared) + ` or ` + id + ` = any(` + b.Bind(list(h.Kept)) + `))`
 	if len(h.Hidden) > 0 {
-		cond += ` and ` + id + ` not in (select unnest(` + b.bind(h.Hidden) + `::text[]))`
+		cond += ` and ` + id + ` not in (select unnest(` + b.Bind(h.Hidden) + `::text[]))`
 	}
 	if h.Table {
 		cond += ` and not exists (select from ` + view.JobsTable + ` h where h.account = $1 and h.job = ` + id + `)`
@@ -41,15 +31,11 @@ func (r *Reader) Hides(ctx context.Context, account string, h *view.Hiding, id j
 	if h == nil {
 		return false, nil
 	}
-	b := &binder{args: []any{account}}
-	sql := `select not (` + notHidden(h, "position", b.bind(string(id))+`::text`, b) + `) from events
-		where account = $1 and version = 1 and stream = ` + b.bind(id.Stream())
-	hides := false
-	err := r.pool.QueryRow(ctx, sql, b.args...).Scan(&hides)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return false, nil
-	}
-	return hides, postgres.Classify(err, "check whether a job is hidden")
+	b := &postgres.Binder{Args: []any{account}}
+	sql := `select not (` + notHidden(h, "position", b.Bind(string(id))+`::text`, b) + `) from events
+		where account = $1 and version = 1 and stream = ` + b.Bind(id.Stream())
+	hides, _, err := postgres.One(ctx, r.pool, "check whether a job is hidden", pgx.RowTo[bool], sql, b.Args...)
+	return hides, err
 }
 
 // visible returns the rows without hidden finished jobs.

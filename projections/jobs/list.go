@@ -93,24 +93,24 @@ func newestFirst(places []place, limit int) []place {
 func (q Query) rows(account string, except []string) (*selection, error) {
 	s := selectionOf(account)
 	if q.Before > 0 {
-		s.and(`submitted < ` + s.bind(q.Before))
+		s.and(`submitted < ` + s.Bind(q.Before))
 	}
 	switch len(q.States) {
 	case 0:
 	case 1:
-		s.and(`state = ` + s.bind(string(q.States[0])))
+		s.and(`state = ` + s.Bind(string(q.States[0])))
 	default:
-		s.and(`state = any(` + s.bind(q.States) + `)`)
+		s.and(`state = any(` + s.Bind(q.States) + `)`)
 	}
 	if len(q.Metadata) > 0 {
 		want, err := searchable(q.Metadata)
 		if err != nil {
 			return nil, err
 		}
-		s.and(`metadata @> ` + s.bind(json.RawMessage(want)) + `::jsonb`)
+		s.and(`metadata @> ` + s.Bind(json.RawMessage(want)) + `::jsonb`)
 	}
 	if len(except) > 0 {
-		s.and(`id not in (select unnest(` + s.bind(except) + `::text[]))`)
+		s.and(`id not in (select unnest(` + s.Bind(except) + `::text[]))`)
 	}
 	return s, nil
 }

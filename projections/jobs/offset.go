@@ -12,6 +12,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/projections/folded"
 	"github.com/millrace-dev/millrace/projections/hidden"
 )
@@ -150,12 +151,12 @@ func (r *Reader) viewAt(ctx context.Context, account string, o Order, u folded.U
 	f folded.Fresh[job.Job], places []place, total int64, err error,
 ) {
 	s := selectionOf(account)
-	s.and(`id not in (select unnest(` + s.bind(u.IDs) + `::text[]))`)
+	s.and(`id not in (select unnest(` + s.Bind(u.IDs) + `::text[]))`)
 	if len(o.States) > 0 {
-		s.and(`state = any(` + s.bind(o.States) + `)`)
+		s.and(`state = any(` + s.Bind(o.States) + `)`)
 	}
 	if o.Hide != nil {
-		s.and(`(` + isActive + ` or ` + notHidden(o.Hide, "submitted", "id", &s.binder) + `)`)
+		s.and(`(` + isActive + ` or ` + notHidden(o.Hide, "submitted", "id", &s.Binder) + `)`)
 	}
 	if o.Media != "" || o.Workflow != "" || o.ByDuration {
 		if f, err = r.view.Fresh(ctx, r.pool, account, u, nil); err == nil {
@@ -164,7 +165,7 @@ func (r *Reader) viewAt(ctx context.Context, account string, o Order, u folded.U
 		return f, places, int64(len(places)), err
 	}
 	f, err = r.view.Fresh(ctx, r.pool, account, u, func(q *pgx.Batch) {
-		q.Queue(`select count(*) from `+Name+s.where, s.args...).QueryRow(func(row pgx.Row) error { return row.Scan(&total) })
+		postgres.ScanInto(q.Queue(`select count(*) from `+Name+s.where, s.Args...), &total)
 		s.queuePlaces(q, o.span(), r.view, &places)
 	})
 	return f, places, total, err

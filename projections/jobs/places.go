@@ -10,6 +10,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/projections/folded"
 )
 
@@ -56,12 +57,12 @@ func merge(u folded.Unfolded, places []place, before int64) []place {
 
 // selection selects rows of the view. Its first argument is the account.
 type selection struct {
-	binder
+	postgres.Binder
 	where string
 }
 
 func selectionOf(account string) *selection {
-	return &selection{binder: binder{args: []any{account}}, where: ` where account = $1`}
+	return &selection{Binder: postgres.Binder{Args: []any{account}}, where: ` where account = $1`}
 }
 
 func (s *selection) and(condition string) { s.where += ` and ` + condition }
@@ -75,19 +76,16 @@ type span struct {
 // queuePlaces queues the query for the places of the selected rows up to the end of a span, in order, with the states of
 // those that load reads first. The places are known when the batch is closed.
 func (s *selection) queuePlaces(q *pgx.Batch, p span, view *folded.View[job.Job], into *[]place) {
-	b := binder{slices.Clone(s.args)}
+	b := postgres.Binder{Args: slices.Clone(s.Args)}
 	order := ` order by submitted desc`
 	if p.ascending {
 		order = ` order by submitted`
 	}
-	sql := `select submitted, id, case when row_number() over (` + order + `) between ` + b.bind(p.offset+1) + `::bigint and ` +
-		b.bind(p.offset+leastRead) +
-		`::bigint then job end from (select submitted, id, job from ` + Name + s.where + order + ` limit ` + b.bind(p.offset+p.limit) +
+	sql := `select submitted, id, case when row_number() over (` + order + `) between ` + b.Bind(p.offset+1) + `::bigint and ` +
+		b.Bind(p.offset+leastRead) +
+		`::bigint then job end from (select submitted, id, job from ` + Name + s.where + order + ` limit ` + b.Bind(p.offset+p.limit) +
 		`) listed` + order
-	q.Queue(sql, b.args...).Query(func(found pgx.Rows) (err error) {
-		*into, err = pgx.CollectRows(found, func(found pgx.CollectableRow) (place, error) { return scanPlace(view, found) })
-		return err
-	})
+	postgres.CollectInto(q.Queue(sql, b.Args...), into, func(found pgx.CollectableRow) (place, error) { return scanPlace(view, found) })
 }
 
 // scanPlace reads a row of (submitted, id, job), of which job may be null.
@@ -184,12 +182,12 @@ func (r *Reader) scan(ctx context.Context, o Order, from *selection) ([]place, e
 	size, read, last := 0, 0, int64(0)
 	for read < maxScanned && size < scanBytes {
 		part := min(portion(size, read), maxScanned-read)
-		next := &binder{args: slices.Clone(from.args)}
+		next := postgres.Binder{Args: slices.Clone(from.Args)}
 		cond := from.where
 		if last > 0 {
-			cond += ` and submitted < ` + next.bind(last)
+			cond += ` and submitted < ` + next.Bind(last)
 		}
-		found, err := r.query(ctx, fmt.Sprintf(`select submitted, job from `+Name+cond+` order by submitted desc limit %d`, part), next.args...)
+		found, err := r.query(ctx, fmt.Sprintf(`select submitted, job from `+Name+cond+` order by submitted desc limit %d`, part), next.Args...)
 		if err != nil {
 			return nil, err
 		}

@@ -6,13 +6,13 @@ package jobs
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/projections"
 	"github.com/millrace-dev/millrace/projections/folded"
 )
 
@@ -30,37 +30,21 @@ func newView(registry *eventlog.Registry) *folded.View[job.Job] {
 }
 
 // NewProjection returns the projection, which folds the streams of jobs into jobs_v1; registry knows the event types of jobs.
-func NewProjection(registry *eventlog.Registry) *folded.Projection[job.Job] {
-	return &folded.Projection[job.Job]{View: newView(registry), Store: store}
+func NewProjection(registry *eventlog.Registry) projections.Projection {
+	return newView(registry).Projection(func(ctx context.Context, tx pgx.Tx, b folded.Batch[job.Job]) error {
+		return b.Write(ctx, tx, Name, upsert, func(r row, state string) ([]any, error) {
+			j := r.State
+			metadata, err := searchable(j.Metadata)
+			return []any{r.ID, j.Account, string(j.State), j.Number, r.First, r.Version, j.SubmittedAt, metadata, state}, err
+		})
+	})
 }
 
-// upsert writes rows from one JSON array for each column; the columns besides job are for searches.
+// upsert writes rows from one array for each column; the columns besides job are for searches.
 const upsert = `insert into ` + Name + ` (id, account, state, number, submitted, version, created_at, metadata, job)
 	select * from unnest($1::text[], $2::text[], $3::text[], $4::float8[], $5::bigint[], $6::bigint[], $7::timestamptz[],` +
 	` $8::jsonb[], $9::json[])
 	on conflict (id) do update set state = excluded.state, version = excluded.version, job = excluded.job`
-
-func store(ctx context.Context, tx pgx.Tx, b folded.Batch[job.Job]) error {
-	if gone := b.Gone(); len(gone) > 0 {
-		if _, err := tx.Exec(ctx, `delete from `+Name+` where id = any($1)`, gone); err != nil {
-			return fmt.Errorf("remove the rows of retired jobs: %w", err)
-		}
-	}
-	var c columns
-	for _, r := range b.Changed() {
-		if err := c.add(r); err != nil {
-			return fmt.Errorf("encode job %s: %w", r.ID, err)
-		}
-	}
-	if len(c.ids) == 0 {
-		return nil
-	}
-	_, err := tx.Exec(ctx, upsert, c.ids, c.accounts, c.states, c.numbers, c.submitted, c.versions, c.created, c.metadata, c.jobs)
-	if err != nil {
-		return fmt.Errorf("write the rows of a batch: %w", err)
-	}
-	return nil
-}
 
 // searchable returns the metadata of a job in a form that jsonb accepts.
 func searchable(metadata map[string]string) (string, error) {

@@ -25,15 +25,10 @@ func (r *Reader) IDs(ctx context.Context, account string, public []job.PublicID)
 	if len(public) == 0 {
 		return nil, nil
 	}
-	rows, err := r.pool.Query(ctx, `select coalesce(m.job_id, a.id)::text
+	return postgres.Collect(ctx, r.pool, "look up the ids of jobs", pgx.RowTo[job.ID], `select coalesce(m.job_id, a.id)::text
 		from unnest($2::uuid[]) with ordinality a (id, n) left join job_public_ids m on m.account = $1 and m.public_id = a.id
 		where m.job_id is not null or not exists (select from job_public_ids o where o.job_id = a.id)
 		order by a.n`, account, public)
-	if err != nil {
-		return nil, postgres.Classify(err, "look up the ids of jobs")
-	}
-	ids, err := pgx.CollectRows(rows, pgx.RowTo[job.ID])
-	return ids, postgres.Classify(err, "look up the ids of jobs")
 }
 
 // PublicIDs returns the public ids of some jobs, in the order of ids.
@@ -41,11 +36,6 @@ func (r *Reader) PublicIDs(ctx context.Context, ids []job.ID) ([]job.PublicID, e
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	rows, err := r.pool.Query(ctx, `select coalesce(m.public_id, a.id)::text
+	return postgres.Collect(ctx, r.pool, "look up the public ids of jobs", pgx.RowTo[job.PublicID], `select coalesce(m.public_id, a.id)::text
 		from unnest($1::uuid[]) with ordinality a (id, n) left join job_public_ids m on m.job_id = a.id order by a.n`, ids)
-	if err != nil {
-		return nil, postgres.Classify(err, "look up the public ids of jobs")
-	}
-	public, err := pgx.CollectRows(rows, pgx.RowTo[job.PublicID])
-	return public, postgres.Classify(err, "look up the public ids of jobs")
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
 // Line selects unfinished jobs of an account, in run order.
@@ -76,10 +77,7 @@ func (r *Reader) line(ctx context.Context, account string, q Line, limit int) (l
 	}
 	sql, args := q.sql(account, u.IDs, limit)
 	fresh, err := r.view.Fresh(ctx, r.pool, account, u, func(b *pgx.Batch) {
-		b.Queue(sql, args...).Query(func(found pgx.Rows) (err error) {
-			line, err = pgx.CollectRows(found, scanNumbered)
-			return err
-		})
+		postgres.CollectInto(b.Queue(sql, args...), &line, scanNumbered)
 	})
 	if err != nil {
 		return nil, err

@@ -60,22 +60,21 @@ func (r *Reader) fresh(ctx context.Context, account string) (folded.Fresh[job.Jo
 // Active returns the account's unfinished jobs in run order: by number, then age. Which jobs are unfinished comes from the rows
 // of the admission, so that the answer is never behind the log, however far behind the view is.
 func (r *Reader) Active(ctx context.Context, account string) ([]job.Job, error) {
-	found, err := r.pool.Query(ctx, selectActive, account)
-	if err != nil {
-		return nil, postgres.Classify(err, "read the unfinished jobs")
-	}
 	rows, behind := map[string]row{}, []string{}
-	var id string
-	var version, submitted int64
-	var state []byte
-	_, err = pgx.ForEachRow(found, []any{&id, &version, &submitted, &state}, func() (err error) {
+	err := postgres.Each(ctx, r.pool, "read the unfinished jobs", func(found pgx.CollectableRow) (err error) {
+		var id string
+		var version, submitted int64
+		var state []byte
+		if err := found.Scan(&id, &version, &submitted, &state); err != nil {
+			return err
+		}
 		if rows[id], err = r.view.Decode(submitted, state); rows[id].Version < version {
 			behind = append(behind, id)
 		}
 		return err
-	})
+	}, selectActive, account)
 	if err != nil {
-		return nil, postgres.Classify(err, "read the unfinished jobs")
+		return nil, err
 	}
 	for part := range slices.Chunk(behind, maxRead) {
 		if err := r.catchUpAll(ctx, rows, part); err != nil {

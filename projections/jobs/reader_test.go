@@ -18,7 +18,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 	"github.com/millrace-dev/millrace/internal/postgres/storetest"
-	"github.com/millrace-dev/millrace/projections/folded"
+	"github.com/millrace-dev/millrace/projections"
 	"github.com/millrace-dev/millrace/projections/jobs"
 	"github.com/millrace-dev/millrace/projections/projectiontest"
 )
@@ -28,7 +28,7 @@ type log struct {
 	pool   *pgxpool.Pool
 	types  *eventlog.Registry
 	store  *eventstore.Store
-	view   *folded.Projection[job.Job]
+	view   projections.Projection
 	reader *jobs.Reader
 }
 

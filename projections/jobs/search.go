@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -54,16 +53,5 @@ func Find(ctx context.Context, pool *pgxpool.Pool, q Search) ([]job.Job, error) 
 		args = append(args, string(state))
 		parts = append(parts, fmt.Sprintf(newestSQL, fmt.Sprintf(" and state = $%d", len(args))))
 	}
-	rows, err := pool.Query(ctx, fmt.Sprintf(searchSQL, strings.Join(parts, " union all ")), args...)
-	if err != nil {
-		return nil, postgres.Classify(err, "list jobs")
-	}
-	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (j job.Job, err error) {
-		var raw []byte
-		if err := row.Scan(&raw); err != nil {
-			return j, err
-		}
-		return j, json.Unmarshal(raw, &j)
-	})
-	return found, postgres.Classify(err, "list jobs")
+	return postgres.Collect(ctx, pool, "list jobs", pgx.RowTo[job.Job], fmt.Sprintf(searchSQL, strings.Join(parts, " union all ")), args...)
 }

@@ -101,7 +101,7 @@ func Apply(tb testing.TB, pool *pgxpool.Pool, p projections.Projection, events .
 func Dump(tb testing.TB, pool *pgxpool.Pool, p projections.Projection) string {
 	tb.Helper()
 	var out strings.Builder
-	for _, table := range p.Tables() {
+	for _, table := range p.Tables {
 		fmt.Fprintf(&out, "-- %s\n", table)
 		rows, err := pool.Query(tb.Context(), `select to_json(t) from `+pgx.Identifier{table}.Sanitize()+` t order by t::text`)
 		require.NoError(tb, err)
@@ -142,7 +142,7 @@ func WaitFor(tb testing.TB, pool *pgxpool.Pool, p projections.Projection, positi
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		at, err := projections.Position(ctx, pool, p.Name())
+		at, err := projections.Position(ctx, pool, p.Name)
 		require.NoError(tb, err)
 		if at >= position {
 			return
@@ -150,7 +150,7 @@ func WaitFor(tb testing.TB, pool *pgxpool.Pool, p projections.Projection, positi
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			require.FailNow(tb, "the projection did not reach the position", "%s at %d, not %d", p.Name(), at, position)
+			require.FailNow(tb, "the projection did not reach the position", "%s at %d, not %d", p.Name, at, position)
 		}
 	}
 }

@@ -13,52 +13,38 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/projections"
 )
 
 // Name is the view and its checkpoint, with the version of its fold.
 const Name = "server_usage_v1"
 
-// Projection folds the ends of segments into server_usage_v1.
-type Projection struct{ registry *eventlog.Registry }
-
-// NewProjection returns the projection; registry knows the event types of jobs.
-func NewProjection(registry *eventlog.Registry) *Projection { return &Projection{registry: registry} }
-
-// Name implements projections.Projection.
-func (p *Projection) Name() string { return Name }
-
-// Linger implements projections.Patient: usage is read by people.
-func (p *Projection) Linger() time.Duration { return time.Second }
-
-// Tables implements projections.Projection.
-func (p *Projection) Tables() []string { return []string{Name} }
-
-// Wants implements projections.Selective.
-func (p *Projection) Wants(e eventlog.Recorded) bool { return e.Type == job.TypeSegmentEnded }
+// NewProjection returns the projection, which folds the ends of segments into server_usage_v1; registry knows their event type.
+// Usage is read by people.
+func NewProjection(registry *eventlog.Registry) projections.Projection {
+	return projections.Projection{
+		Name: Name, Tables: []string{Name}, Linger: time.Second,
+		Wants: func(e eventlog.Recorded) bool { return e.Type == job.TypeSegmentEnded },
+		Fold: func(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) error {
+			return fold(ctx, tx, registry, batch)
+		},
+	}
+}
 
 const insert = `insert into ` + Name + ` (job, run, segment, attempt, account, server, url, day, outcome, millis, charged_micros)
 	values ($1, $2, $3, $4, $5, $6, $7, $8::date, $9, $10, $11) on conflict do nothing`
 
-// Apply implements projections.Projection.
-func (p *Projection) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) error {
+func fold(ctx context.Context, tx pgx.Tx, registry *eventlog.Registry, batch []eventlog.Recorded) error {
 	rows := &pgx.Batch{}
 	for _, rec := range batch {
-		if !p.Wants(rec) {
-			continue
-		}
-		data, err := p.registry.DecodeKnown(rec)
+		data, err := registry.DecodeKnown(rec)
 		if err != nil {
 			return err
 		}
-		e, ok := data.(job.SegmentEndedV1)
-		if !ok {
-			continue
+		if e, ok := data.(job.SegmentEndedV1); ok {
+			rows.Queue(insert, rec.Stream, e.Run, e.Segment, e.Attempt, rec.Account, e.Server, e.URL, rec.RecordedAt.UTC().Format(time.DateOnly),
+				e.Outcome, e.Millis, e.Cost(math.MaxInt64))
 		}
-		rows.Queue(insert, rec.Stream, e.Run, e.Segment, e.Attempt, rec.Account, e.Server, e.URL, rec.RecordedAt.UTC().Format(time.DateOnly),
-			e.Outcome, e.Millis, e.Cost(math.MaxInt64))
-	}
-	if rows.Len() == 0 {
-		return nil
 	}
 	if err := tx.SendBatch(ctx, rows).Close(); err != nil {
 		return fmt.Errorf("keep time on servers: %w", err)

@@ -33,14 +33,10 @@ const maxDays = 10_000
 
 // Between returns the usage from one day to another, both inclusive, newest first; account "" = all accounts.
 func (r *Reader) Between(ctx context.Context, account string, from, to time.Time) ([]Day, error) {
-	rows, err := r.pool.Query(ctx, `select account, server, max(url), day, count(*), count(*) filter (where outcome = 'given_up'),
+	return postgres.Collect(ctx, r.pool, "read time on servers", pgx.RowToStructByPos[Day],
+		`select account, server, max(url), day, count(*), count(*) filter (where outcome = 'given_up'),
 		sum(millis)::bigint, sum(charged_micros)::bigint
 		from `+Name+` where ($1 = '' or account = $1) and day between $2::date and $3::date
 		group by day, account, server order by day desc, account, server limit $4`,
 		account, from.UTC().Format(time.DateOnly), to.UTC().Format(time.DateOnly), maxDays)
-	if err != nil {
-		return nil, postgres.Classify(err, "read time on servers")
-	}
-	days, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Day])
-	return days, postgres.Classify(err, "read time on servers")
 }

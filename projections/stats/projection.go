@@ -15,6 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/projections"
 	"github.com/millrace-dev/millrace/projections/jobindex"
 )
 
@@ -87,23 +88,18 @@ func Duration(class string) time.Duration {
 	return time.Duration(math.Exp2(float64(n)/perOctave) * float64(time.Millisecond))
 }
 
-// Projection counts events.
-type Projection struct{ registry *eventlog.Registry }
+// NewProjection returns the projection, which counts events; registry knows the event types of jobs and calls. Statistics are
+// read by people.
+func NewProjection(registry *eventlog.Registry) projections.Projection {
+	return projections.Projection{
+		Name: Name, Tables: []string{Name, open, at}, Linger: time.Second, Wants: wants,
+		Fold: func(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) error {
+			return fold(ctx, tx, registry, batch)
+		},
+	}
+}
 
-// NewProjection returns the projection; registry knows the event types of jobs and calls.
-func NewProjection(registry *eventlog.Registry) *Projection { return &Projection{registry: registry} }
-
-// Name implements projections.Projection.
-func (p *Projection) Name() string { return Name }
-
-// Linger implements projections.Patient: statistics are read by people.
-func (p *Projection) Linger() time.Duration { return time.Second }
-
-// Tables implements projections.Projection.
-func (p *Projection) Tables() []string { return []string{Name, open, at} }
-
-// Wants implements projections.Selective.
-func (p *Projection) Wants(e eventlog.Recorded) bool {
+func wants(e eventlog.Recorded) bool {
 	switch e.Type {
 	case job.TypeSubmitted, job.TypeStarted, job.TypeNodesCached, job.TypeNodeExecuted, job.TypeSegmentEnded,
 		job.TypeSucceeded, job.TypeFailed, job.TypeCanceled, job.TypeExpired,
@@ -113,18 +109,16 @@ func (p *Projection) Wants(e eventlog.Recorded) bool {
 	return false
 }
 
-// Apply implements projections.Projection.
-func (p *Projection) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) error {
+func fold(ctx context.Context, tx pgx.Tx, registry *eventlog.Registry, batch []eventlog.Recorded) error {
 	seen, hour, err := position(ctx, tx)
 	if err != nil {
 		return err
 	}
 	var news []eventlog.Recorded
 	for _, rec := range batch {
-		if rec.Position > seen && p.Wants(rec) {
-			news = append(news, rec)
+		if rec.Position > seen {
+			news, seen = append(news, rec), rec.Position
 		}
-		seen = max(seen, rec.Position)
 	}
 	if len(news) == 0 {
 		return nil
@@ -134,13 +128,13 @@ func (p *Projection) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Reco
 		return err
 	}
 	for _, rec := range news {
-		data, err := p.registry.DecodeKnown(rec)
+		data, err := registry.DecodeKnown(rec)
 		if err != nil {
 			return err
 		}
 		c.count(rec, data)
 	}
-	return c.store(ctx, tx, news[len(news)-1].Position, hour)
+	return c.store(ctx, tx, seen, hour)
 }
 
 // bucket is the key of a row, and sum the values to add to it.

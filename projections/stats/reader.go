@@ -41,20 +41,17 @@ func (r *Reader) Between(ctx context.Context, account string, from, to time.Time
 		g = Hour
 	}
 	out := Range{From: from.UTC().Truncate(g.Length()), To: to.UTC(), Grain: g, cells: map[cell]sum{}}
-	rows, err := r.pool.Query(ctx, `select bucket, measure, key, n, total from `+Name+`
-		where account = $1 and grain = $2 and bucket >= $3 and bucket <= $4`, account, int16(g), out.From, out.To)
-	if err != nil {
-		return Range{}, postgres.Classify(err, "read statistics")
-	}
-	var when time.Time
-	var c cell
-	var s sum
-	_, err = pgx.ForEachRow(rows, []any{&when, &c.measure, &c.key, &s.n, &s.total}, func() error {
+	err := postgres.Each(ctx, r.pool, "read statistics", func(row pgx.CollectableRow) error {
+		var when time.Time
+		var c cell
+		var s sum
+		err := row.Scan(&when, &c.measure, &c.key, &s.n, &s.total)
 		c.at = when.Unix()
 		out.cells[c] = s
-		return nil
-	})
-	return out, postgres.Classify(err, "read statistics")
+		return err
+	}, `select bucket, measure, key, n, total from `+Name+`
+		where account = $1 and grain = $2 and bucket >= $3 and bucket <= $4`, account, int16(g), out.From, out.To)
+	return out, err
 }
 
 // Point is one bucket of a series.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
 // position returns the position up to which the log is counted, and the hour of the newest event.
@@ -38,24 +39,8 @@ func submissions(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) (map
 			}
 		}
 	}
-	known := map[string]time.Time{}
-	if len(ask) == 0 {
-		return known, nil
-	}
-	rows, err := tx.Query(ctx, `select job, submitted_at from `+open+` where job = any($1)`, ask)
-	if err != nil {
-		return nil, fmt.Errorf("read when jobs were submitted: %w", err)
-	}
-	var id string
-	var when time.Time
-	_, err = pgx.ForEachRow(rows, []any{&id, &when}, func() error {
-		known[id] = when
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read when jobs were submitted: %w", err)
-	}
-	return known, nil
+	return postgres.Map[string, time.Time](ctx, tx, "read when jobs were submitted",
+		`select job, submitted_at from `+open+` where job = any($1)`, ask)
 }
 
 const addUp = `insert into ` + Name + ` as s (account, grain, bucket, measure, key, n, total)
@@ -65,17 +50,22 @@ const addUp = `insert into ` + Name + ` as s (account, grain, bucket, measure, k
 // store writes the counts up to a position. In a new hour it deletes expired buckets.
 func (c *counter) store(ctx context.Context, tx pgx.Tx, position int64, before time.Time) error {
 	batch := &pgx.Batch{}
-	c.queueSums(batch)
-	var ids []string
-	var times []time.Time
+	var sums postgres.Columns
+	for _, b := range c.order {
+		sums.Add(b.account, int16(b.grain), b.at, b.measure, b.key, c.sums[b].n, c.sums[b].total)
+	}
+	if sums.Rows() > 0 { // an event may count nothing
+		batch.Queue(addUp, sums.Args()...)
+	}
+	var begun postgres.Columns
 	for _, id := range c.begun {
 		if when, ok := c.submitted[id]; ok { // the job has not ended within the batch
-			ids, times = append(ids, id), append(times, when)
+			begun.Add(id, when)
 		}
 	}
-	if len(ids) > 0 {
-		batch.Queue(`insert into `+open+` (job, submitted_at) select * from unnest($1::text[], $2::timestamptz[]) on conflict do nothing`, ids,
-			times)
+	if begun.Rows() > 0 {
+		batch.Queue(`insert into `+open+` (job, submitted_at) select * from unnest($1::text[], $2::timestamptz[]) on conflict do nothing`,
+			begun.Args()...)
 	}
 	if len(c.ended) > 0 {
 		batch.Queue(`delete from `+open+` where job = any($1)`, c.ended)
@@ -90,16 +80,4 @@ func (c *counter) store(ctx context.Context, tx pgx.Tx, position int64, before t
 		return fmt.Errorf("add up statistics: %w", err)
 	}
 	return nil
-}
-
-func (c *counter) queueSums(batch *pgx.Batch) {
-	n := len(c.order)
-	accounts, measures, keys := make([]string, n), make([]string, n), make([]string, n)
-	grains, buckets := make([]int16, n), make([]time.Time, n)
-	counts, totals := make([]int64, n), make([]int64, n)
-	for i, b := range c.order {
-		accounts[i], measures[i], keys[i], grains[i], buckets[i] = b.account, b.measure, b.key, int16(b.grain), b.at
-		counts[i], totals[i] = c.sums[b].n, c.sums[b].total
-	}
-	batch.Queue(addUp, accounts, grains, buckets, measures, keys, counts, totals)
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/projections"
 )
 
 // Name is the view and its checkpoint, with the version of its fold.
@@ -19,20 +21,26 @@ const Name = "usage_v1"
 // counted is the table of the version up to which each call is counted.
 const counted = "usage_calls_v1"
 
-// Projection adds up the ends of calls in usage_v1.
-type Projection struct{ registry *eventlog.Registry }
+// NewProjection returns the projection, which adds up the ends of calls in usage_v1; registry knows their event types. Usage is
+// read by people.
+func NewProjection(registry *eventlog.Registry) projections.Projection {
+	return projections.Projection{
+		Name: Name, Tables: []string{Name, counted}, Linger: 250 * time.Millisecond, Wants: wants,
+		Fold: func(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) error {
+			return fold(ctx, tx, registry, batch)
+		},
+	}
+}
 
-// NewProjection returns the projection; registry knows the event types of calls.
-func NewProjection(registry *eventlog.Registry) *Projection { return &Projection{registry: registry} }
-
-// Name implements projections.Projection.
-func (p *Projection) Name() string { return Name }
-
-// Linger implements projections.Patient: usage is read by people.
-func (p *Projection) Linger() time.Duration { return 250 * time.Millisecond }
-
-// Tables implements projections.Projection.
-func (p *Projection) Tables() []string { return []string{Name, counted} }
+// wants selects the events that end or settle calls.
+func wants(e eventlog.Recorded) bool {
+	switch e.Type {
+	case call.TypeSucceeded, call.TypeFailed, call.TypeCanceled, call.TypeOutcomeUnknown, call.TypeReconciled:
+		return true
+	default:
+		return false
+	}
+}
 
 // key identifies a row, and sum contains the values to add to it.
 type (
@@ -40,36 +48,27 @@ type (
 	sum struct{ succeeded, failed, canceled, unknown, late, bytes, charged int64 }
 )
 
-// Wants implements projections.Selective.
-func (p *Projection) Wants(e eventlog.Recorded) bool {
-	_, ok := call.IDOfStream(e.Stream)
-	return ok
-}
-
-// Apply implements projections.Projection.
-func (p *Projection) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) error {
-	ends, ids := p.endEvents(batch)
-	if len(ends) == 0 {
-		return nil
+func fold(ctx context.Context, tx pgx.Tx, registry *eventlog.Registry, ends []eventlog.Recorded) error {
+	ids := make([]string, len(ends))
+	for i, rec := range ends {
+		ids[i] = idOf(rec)
 	}
-	versions, err := load(ctx, tx, ids)
+	versions, err := postgres.Map[string, int64](ctx, tx, "read the counted calls",
+		`select id, version from `+counted+` where id = any($1)`, ids)
 	if err != nil {
 		return err
 	}
-	sums := map[key]*sum{}
+	sums, news := map[key]*sum{}, map[string]int64{}
 	var order []key
 	for _, rec := range ends {
-		id, _ := call.IDOfStream(rec.Stream)
-		if rec.Version <= versions[string(id)] {
+		id := idOf(rec)
+		if rec.Version <= versions[id] {
 			continue // the event was counted before
 		}
-		versions[string(id)] = rec.Version
-		data, err := p.registry.DecodeKnown(rec)
+		versions[id], news[id] = rec.Version, rec.Version
+		data, err := registry.DecodeKnown(rec)
 		if err != nil {
 			return err
-		}
-		if data == nil {
-			continue
 		}
 		model, added := amounts(data)
 		k := key{rec.Account, model, rec.RecordedAt.UTC().Format(time.DateOnly)}
@@ -79,35 +78,12 @@ func (p *Projection) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Reco
 		}
 		sums[k].add(added)
 	}
-	return store(ctx, tx, order, sums, ids, versions)
+	return store(ctx, tx, order, sums, news)
 }
 
-// endEvents returns the events that end or settle calls, and the ids of their calls.
-func (p *Projection) endEvents(batch []eventlog.Recorded) ([]eventlog.Recorded, []string) {
-	var ends []eventlog.Recorded
-	var ids []string
-	seen := map[string]bool{}
-	for _, rec := range batch {
-		id, ok := call.IDOfStream(rec.Stream)
-		if !ok || !counts(rec.Type) {
-			continue
-		}
-		ends = append(ends, rec)
-		if !seen[string(id)] {
-			seen[string(id)] = true
-			ids = append(ids, string(id))
-		}
-	}
-	return ends, ids
-}
-
-func counts(eventType string) bool {
-	switch eventType {
-	case call.TypeSucceeded, call.TypeFailed, call.TypeCanceled, call.TypeOutcomeUnknown, call.TypeReconciled:
-		return true
-	default:
-		return false
-	}
+func idOf(rec eventlog.Recorded) string {
+	id, _ := call.IDOfStream(rec.Stream)
+	return string(id)
 }
 
 // amounts returns the values that one end adds.
@@ -144,31 +120,13 @@ func (s *sum) add(o sum) {
 	s.charged += o.charged
 }
 
-func load(ctx context.Context, tx pgx.Tx, ids []string) (map[string]int64, error) {
-	rows, err := tx.Query(ctx, `select id, version from `+counted+` where id = any($1)`, ids)
-	if err != nil {
-		return nil, fmt.Errorf("read the counted calls: %w", err)
-	}
-	versions := make(map[string]int64, len(ids))
-	var id string
-	var version int64
-	_, err = pgx.ForEachRow(rows, []any{&id, &version}, func() error {
-		versions[id] = version
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read the counted calls: %w", err)
-	}
-	return versions, nil
-}
-
 const addUp = `insert into ` + Name + ` as u (account, model, day, succeeded, failed, canceled, unknown, late, answer_bytes, charged_micros)
 	values ($1, $2, $3::date, $4, $5, $6, $7, $8, $9, $10)
 	on conflict (account, model, day) do update set succeeded = u.succeeded + excluded.succeeded, failed = u.failed + excluded.failed,
 		canceled = u.canceled + excluded.canceled, unknown = u.unknown + excluded.unknown, late = u.late + excluded.late,
 		answer_bytes = u.answer_bytes + excluded.answer_bytes, charged_micros = u.charged_micros + excluded.charged_micros`
 
-func store(ctx context.Context, tx pgx.Tx, order []key, sums map[key]*sum, ids []string, versions map[string]int64) error {
+func store(ctx context.Context, tx pgx.Tx, order []key, sums map[key]*sum, versions map[string]int64) error {
 	if len(order) == 0 {
 		return nil
 	}
@@ -177,12 +135,12 @@ func store(ctx context.Context, tx pgx.Tx, order []key, sums map[key]*sum, ids [
 		s := sums[k]
 		batch.Queue(addUp, k.account, k.model, k.day, s.succeeded, s.failed, s.canceled, s.unknown, s.late, s.bytes, s.charged)
 	}
-	at := make([]int64, len(ids))
-	for i, id := range ids {
-		at[i] = versions[id]
+	var rows postgres.Columns
+	for id, version := range versions {
+		rows.Add(id, version)
 	}
 	batch.Queue(`insert into `+counted+` (id, version) select * from unnest($1::text[], $2::bigint[])
-		on conflict (id) do update set version = excluded.version`, ids, at)
+		on conflict (id) do update set version = excluded.version`, rows.Args()...)
 	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
 		return fmt.Errorf("add up usage: %w", err)
 	}

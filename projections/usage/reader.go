@@ -36,12 +36,8 @@ const maxDays = 10_000
 // Between returns the usage from one day to another, both inclusive, newest first; account "" = all accounts, for
 // operators.
 func (r *Reader) Between(ctx context.Context, account string, from, to time.Time) ([]Day, error) {
-	rows, err := r.pool.Query(ctx, `select account, model, day, succeeded, failed, canceled, unknown, late, answer_bytes, charged_micros
+	return postgres.Collect(ctx, r.pool, "read usage", pgx.RowToStructByPos[Day],
+		`select account, model, day, succeeded, failed, canceled, unknown, late, answer_bytes, charged_micros
 		from `+Name+` where ($1 = '' or account = $1) and day between $2::date and $3::date
 		order by day desc, account, model limit $4`, account, from.UTC().Format(time.DateOnly), to.UTC().Format(time.DateOnly), maxDays)
-	if err != nil {
-		return nil, postgres.Classify(err, "read usage")
-	}
-	days, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Day])
-	return days, postgres.Classify(err, "read usage")
 }

@@ -15,47 +15,39 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/webhookstore"
+	"github.com/millrace-dev/millrace/projections"
 )
 
 // OutgoingName is the checkpoint of Outgoing.
 const OutgoingName = "webhooks_outgoing"
 
-// Outgoing is a handler of the log that queues a delivery for each event and each endpoint that selects it. An event
-// that cannot be rendered halts its stream, as in a view: an operator can list and resume the stream.
-type Outgoing struct {
+// NewOutgoing returns a reader of the log that queues a delivery for each event and each endpoint that selects it. An event
+// that cannot be rendered halts its stream, as in a view: an operator can list and resume the stream. It has no tables: a
+// rebuild must not replace the queue. base is the public URL of links, or "".
+func NewOutgoing(registry *eventlog.Registry, base string) projections.Projection {
+	o := outgoing{registry: registry, base: strings.TrimRight(base, "/")}
+	return projections.Projection{
+		Name: OutgoingName, Fold: o.fold,
+		Wants: func(e eventlog.Recorded) bool {
+			_, ok := webhook.KindOf(e.Type)
+			return ok
+		},
+	}
+}
+
+type outgoing struct {
 	registry *eventlog.Registry
 	base     string
 }
 
-// NewOutgoing returns the handler; base is the public URL of links, or "".
-func NewOutgoing(registry *eventlog.Registry, base string) *Outgoing {
-	return &Outgoing{registry: registry, base: strings.TrimRight(base, "/")}
-}
-
-// Name implements projections.Projection.
-func (o *Outgoing) Name() string { return OutgoingName }
-
-// Tables implements projections.Projection. It returns none: a rebuild must not replace the queue.
-func (o *Outgoing) Tables() []string { return nil }
-
-// Wants implements projections.Selective.
-func (o *Outgoing) Wants(e eventlog.Recorded) bool {
-	_, ok := webhook.KindOf(e.Type)
-	return ok
-}
-
-// Apply implements projections.Projection. It reads the current endpoints, at least as new as the batch. An endpoint
-// receives no event from before its registration, and no events while it is disabled.
-func (o *Outgoing) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) error {
-	ends := slices.DeleteFunc(slices.Clone(batch), func(e eventlog.Recorded) bool { return !o.Wants(e) })
-	if len(ends) == 0 {
-		return nil
-	}
+// fold reads the current endpoints, at least as new as the batch. An endpoint receives no event from before its registration,
+// and no events while it is disabled.
+func (o outgoing) fold(ctx context.Context, tx pgx.Tx, ends []eventlog.Recorded) error {
 	books, err := readEndpoints(ctx, tx, o.registry, accountsOf(ends))
 	if err != nil {
 		return err
 	}
-	ends = slices.DeleteFunc(ends, func(e eventlog.Recorded) bool { return len(receivers(books[e.Account], e)) == 0 })
+	ends = slices.DeleteFunc(slices.Clone(ends), func(e eventlog.Recorded) bool { return len(receivers(books[e.Account], e)) == 0 })
 	if len(ends) == 0 {
 		return nil
 	}
@@ -95,7 +87,7 @@ func receivers(b webhook.Book, rec eventlog.Recorded) []webhook.ID {
 	return ids
 }
 
-func (o *Outgoing) deliveries(rec eventlog.Recorded, to []webhook.ID, from webhook.Origin) ([]webhook.Delivery, error) {
+func (o outgoing) deliveries(rec eventlog.Recorded, to []webhook.ID, from webhook.Origin) ([]webhook.Delivery, error) {
 	data, err := o.registry.Decode(rec.Type, rec.Data)
 	if err != nil {
 		return nil, err
@@ -115,25 +107,22 @@ func (o *Outgoing) deliveries(rec eventlog.Recorded, to []webhook.ID, from webho
 
 // origins reads the first event of the stream of each event. Of a job it reads only the time and public id, because a
 // submission is large.
-func (o *Outgoing) origins(ctx context.Context, tx pgx.Tx, events []eventlog.Recorded) (map[string]webhook.Origin, error) {
+func (o outgoing) origins(ctx context.Context, tx pgx.Tx, events []eventlog.Recorded) (map[string]webhook.Origin, error) {
 	streams := make([]string, len(events))
 	for i, e := range events {
 		streams[i] = e.Stream
 	}
-	rows, err := tx.Query(ctx, `select stream, recorded_at, case when type = $2 then data::text end,
-			coalesce(case when type = $3 then data->>'public_id' end, '') from events
-		where version = 1 and stream = any($1)`, streams, call.TypeAccepted, job.TypeSubmitted)
-	if err != nil {
-		return nil, postgres.Classify(err, "read the first events of jobs")
-	}
 	found := map[string]webhook.Origin{}
-	var stream string
-	var at time.Time
-	var accepted *string
-	var chosen job.PublicID
-	_, err = pgx.ForEachRow(rows, []any{&stream, &at, &accepted, &chosen}, func() error {
-		utc := at.UTC()
-		origin := webhook.Origin{At: &utc, Job: chosen}
+	return found, postgres.Each(ctx, tx, "read the first events of jobs and calls", func(row pgx.CollectableRow) error {
+		var stream string
+		var at time.Time
+		var accepted *string
+		var origin webhook.Origin
+		if err := row.Scan(&stream, &at, &accepted, &origin.Job); err != nil {
+			return err
+		}
+		at = at.UTC()
+		origin.At = &at
 		if accepted != nil {
 			data, err := o.registry.Decode(call.TypeAccepted, []byte(*accepted))
 			if err != nil {
@@ -147,6 +136,7 @@ func (o *Outgoing) origins(ctx context.Context, tx pgx.Tx, events []eventlog.Rec
 		}
 		found[stream] = origin
 		return nil
-	})
-	return found, postgres.Classify(err, "read the first events of calls")
+	}, `select stream, recorded_at, case when type = $2 then data::text end,
+			coalesce(case when type = $3 then data->>'public_id' end, '') from events
+		where version = 1 and stream = any($1)`, streams, call.TypeAccepted, job.TypeSubmitted)
 }

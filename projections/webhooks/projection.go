@@ -14,56 +14,40 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/webhook"
 	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/projections"
 )
 
 // Name is the view, its table and its checkpoint, with the version of its fold.
 const Name = "webhooks_v1"
 
-// Projection folds the streams of endpoints into webhooks_v1.
-type Projection struct{ registry *eventlog.Registry }
-
-// NewProjection returns the projection; registry knows the event types of webhooks.
-func NewProjection(registry *eventlog.Registry) *Projection { return &Projection{registry: registry} }
-
-// Name implements projections.Projection.
-func (p *Projection) Name() string { return Name }
-
-// Tables implements projections.Projection.
-func (p *Projection) Tables() []string { return []string{Name} }
-
-// Wants implements projections.Selective.
-func (p *Projection) Wants(e eventlog.Recorded) bool {
-	_, ok := webhook.AccountOfStream(e.Stream)
-	return ok
-}
-
-// Apply implements projections.Projection. These events are rare, so each is a statement of its own.
-func (p *Projection) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) error {
-	for _, rec := range batch {
-		account, ok := webhook.AccountOfStream(rec.Stream)
-		if !ok {
-			continue
-		}
-		if err := p.apply(ctx, tx, account, rec); err != nil {
-			return fmt.Errorf("%s, version %d: %w", rec.Stream, rec.Version, err)
-		}
+// NewProjection returns the projection, which folds the streams of endpoints into webhooks_v1; registry knows their event types.
+// These events are rare, so each is a statement of its own.
+func NewProjection(registry *eventlog.Registry) projections.Projection {
+	return projections.Projection{
+		Name: Name, Tables: []string{Name},
+		Wants: func(e eventlog.Recorded) bool {
+			_, ok := webhook.AccountOfStream(e.Stream)
+			return ok
+		},
+		Fold: func(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) error {
+			for _, rec := range batch {
+				if err := fold(ctx, tx, registry, rec); err != nil {
+					return fmt.Errorf("%s, version %d: %w", rec.Stream, rec.Version, err)
+				}
+			}
+			return nil
+		},
 	}
-	return nil
 }
 
-func (p *Projection) apply(ctx context.Context, tx pgx.Tx, account string, rec eventlog.Recorded) error {
+func fold(ctx context.Context, tx pgx.Tx, registry *eventlog.Registry, rec eventlog.Recorded) error {
+	account, _ := webhook.AccountOfStream(rec.Stream)
 	var book webhook.Book
-	var stored []byte
-	err := tx.QueryRow(ctx, `select version, endpoints from `+Name+` where account = $1`, account).Scan(&book.Version, &stored)
+	err := tx.QueryRow(ctx, `select version, endpoints from `+Name+` where account = $1`, account).Scan(&book.Version, &book.Endpoints)
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return err
 	}
-	if err == nil {
-		if err := json.Unmarshal(stored, &book.Endpoints); err != nil {
-			return fmt.Errorf("decode the view: %w", err)
-		}
-	}
-	data, err := p.registry.DecodeKnown(rec)
+	data, err := registry.DecodeKnown(rec)
 	if err != nil || rec.Version <= book.Version {
 		return err
 	}

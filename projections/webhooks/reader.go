@@ -2,8 +2,6 @@ package webhooks
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -47,38 +45,22 @@ func readEndpoints(ctx context.Context, db postgres.Queryer, registry *eventlog.
 	for i, account := range accounts {
 		streams[i] = webhook.Stream(account)
 	}
-	rows, err := db.Query(ctx, `select s.account, s.version, coalesce(v.version, 0), coalesce(v.endpoints, '[]')
-		from streams s left join `+Name+` v on v.account = s.account where s.id = any($1)`, streams)
-	if err != nil {
-		return nil, postgres.Classify(err, "read webhooks")
-	}
 	books, heads := make(map[string]webhook.Book), make(map[string]int64)
-	var account string
-	var head, version int64
-	var stored []byte
-	_, err = pgx.ForEachRow(rows, []any{&account, &head, &version, &stored}, func() error {
-		book := webhook.Book{Version: version}
-		if err := json.Unmarshal(stored, &book.Endpoints); err != nil {
-			return fmt.Errorf("decode the view of account %s: %w", account, err)
-		}
+	err := postgres.Each(ctx, db, "read webhooks", func(row pgx.CollectableRow) error {
+		var account string
+		var head int64
+		var book webhook.Book
+		err := row.Scan(&account, &head, &book.Version, &book.Endpoints)
 		books[account], heads[account] = book, head
-		return nil
-	})
-	if err != nil {
-		return nil, postgres.Classify(err, "read webhooks")
-	}
+		return err
+	}, `select s.account, s.version, coalesce(v.version, 0), coalesce(v.endpoints, '[]')
+		from streams s left join `+Name+` v on v.account = s.account where s.id = any($1)`, streams)
 	for account, head := range heads {
-		if books[account], err = catchUp(ctx, db, registry, account, books[account], head); err != nil {
+		if err != nil {
 			return nil, err
 		}
+		unseen := eventlog.ReadThrough(ctx, eventstore.StreamsOf(db), webhook.Stream(account), books[account].Version, head)
+		books[account], err = eventlog.Fold(registry, unseen, books[account], webhook.Book.Fold)
 	}
-	return books, nil
-}
-
-// catchUp folds the events that the view has not folded.
-func catchUp(ctx context.Context, db postgres.Queryer, registry *eventlog.Registry, account string, book webhook.Book,
-	head int64,
-) (webhook.Book, error) {
-	unseen := eventlog.ReadThrough(ctx, eventstore.StreamsOf(db), webhook.Stream(account), book.Version, head)
-	return eventlog.Fold(registry, unseen, book, webhook.Book.Fold)
+	return books, err
 }

@@ -74,13 +74,10 @@ func (j *joined) intent() outbox.Intent {
 	if len(j.intents) == 1 {
 		return one
 	}
-	payload, err := json.Marshal(j.refs)
-	if err != nil {
-		panic(err) // strings and ints always marshal
-	}
-	one.WorkflowID, one.Kind, one.Payload = asset.BatchWorkflowID(uuid.NewString()), outbox.StartIngests, payload
+	all := outbox.New(outbox.StartIngests, asset.BatchWorkflowID(uuid.NewString()), j.refs)
+	all.ID, all.Attempts, all.With = one.ID, one.Attempts, one.With
 	for _, in := range j.intents[1:] {
-		one.With = append(one.With, in.ID)
+		all.With = append(all.With, in.ID)
 	}
-	return one
+	return all
 }

@@ -123,14 +123,14 @@ func rebuild(ctx context.Context, s *shell.Shell, pool *postgres.Pool, p project
 		return operateviews.Result{}, err
 	}
 	service := operateviews.Service{Pool: pool, Events: events}
-	return service.RebuildView(ctx, p, shell.Progress(s.Err, p.Name(), "events"), operate.Attribution{Actor: shell.Operator(), Reason: reason})
+	return service.RebuildView(ctx, p, shell.Progress(s.Err, p.Name, "events"), operate.Attribution{Actor: shell.Operator(), Reason: reason})
 }
 
 func checkView(ctx context.Context, s *shell.Shell, pool *postgres.Pool, p projections.Projection) (operateviews.Result, error) {
-	out, err := operateviews.Check(ctx, pool, p, shell.Progress(s.Err, p.Name(), "events"))
+	out, err := operateviews.Check(ctx, pool, p, shell.Progress(s.Err, p.Name, "events"))
 	if err == nil && len(out.Differences) > 0 {
-		err = fmt.Errorf("view %s differs from its rebuild at position %d; `millrace views rebuild %s` replaces it", p.Name(), out.Position,
-			p.Name())
+		err = fmt.Errorf("view %s differs from its rebuild at position %d; `millrace views rebuild %s` replaces it", p.Name, out.Position,
+			p.Name)
 	}
 	return out, err
 }
@@ -183,8 +183,8 @@ func withFollowers(ctx context.Context, s *shell.Shell, name string, work onView
 func withChosen(ctx context.Context, s *shell.Shell, all []projections.Projection, name string, work onViews) error {
 	chosen, names := all[:0:0], ""
 	for _, p := range all {
-		names += " " + p.Name()
-		if name == "" || name == p.Name() {
+		names += " " + p.Name
+		if name == "" || name == p.Name {
 			chosen = append(chosen, p)
 		}
 	}

@@ -39,13 +39,7 @@ func EventID(id ID, eventType string, key ...any) uuid.UUID {
 	return derive(append([]any{id, eventType}, key...)...)
 }
 
-func derive(parts ...any) uuid.UUID {
-	raw, err := json.Marshal(parts)
-	if err != nil {
-		panic(err) // strings, ints and times always marshal
-	}
-	return uuid.NewSHA1(namespace, raw)
-}
+func derive(parts ...any) uuid.UUID { return eventlog.DeriveID(namespace, parts...) }
 
 const streamPrefix = "asset-"
 

@@ -1,8 +1,6 @@
 package call
 
 import (
-	"encoding/json"
-
 	"github.com/google/uuid"
 
 	"github.com/millrace-dev/millrace/internal/eventlog"
@@ -185,9 +183,5 @@ var namespace = uuid.MustParse("0d8e9a56-5b1e-5b0d-8f37-64c2f2a7c0ce")
 // EventID returns the id of an event, the same on every attempt: a version 5 UUID of the call, an
 // index and the event type.
 func EventID(id ID, index int, eventType string) uuid.UUID {
-	key, err := json.Marshal([]any{id, index, eventType})
-	if err != nil {
-		panic(err) // strings and ints always marshal
-	}
-	return uuid.NewSHA1(namespace, key)
+	return eventlog.DeriveID(namespace, id, index, eventType)
 }

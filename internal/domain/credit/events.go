@@ -1,8 +1,6 @@
 package credit
 
 import (
-	"encoding/json"
-
 	"github.com/google/uuid"
 
 	"github.com/millrace-dev/millrace/internal/eventlog"
@@ -56,9 +54,5 @@ var namespace = uuid.MustParse("1f6f3c5a-6f0e-5d0a-9a53-3a1c5d7a2b90")
 
 // EventID returns the id of an event about a reservation, the same on every attempt.
 func EventID(account, hold, eventType string) uuid.UUID {
-	key, err := json.Marshal([]string{account, hold, eventType})
-	if err != nil {
-		panic(err) // strings always marshal
-	}
-	return uuid.NewSHA1(namespace, key)
+	return eventlog.DeriveID(namespace, account, hold, eventType)
 }

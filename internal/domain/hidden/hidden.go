@@ -133,10 +133,7 @@ func hidden(jobs []string) []eventlog.Event {
 }
 
 func (s Service) record(ctx context.Context, account, requestID string, events []eventlog.Event) error {
-	_, err := s.Events.Append(ctx, eventlog.Append{
-		Stream: Stream(account), Account: account, Expected: eventlog.AnyVersion, Events: events,
-		Meta: eventlog.Meta{Actor: account, RequestID: requestID},
-	})
+	_, err := s.Events.Append(ctx, eventlog.AppendTo(Stream(account), account, eventlog.Meta{Actor: account, RequestID: requestID}, events...))
 	if err != nil {
 		return fmt.Errorf("change the history of account %s: %w", account, err)
 	}

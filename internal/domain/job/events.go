@@ -173,9 +173,5 @@ var namespace = uuid.MustParse("6a0d1c0e-3f0b-5b53-9f5e-7d2b1f6f9a41")
 // EventID returns the id of an event, the same on every attempt: a version 5 UUID of
 // the job, our run number, the node ("" for events of the job), a call index and the event type.
 func EventID(id ID, run int, node string, index int, eventType string) uuid.UUID {
-	key, err := json.Marshal([]any{id, run, node, index, eventType})
-	if err != nil {
-		panic(err) // strings and ints always marshal
-	}
-	return uuid.NewSHA1(namespace, key)
+	return eventlog.DeriveID(namespace, id, run, node, index, eventType)
 }

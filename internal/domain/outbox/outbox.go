@@ -36,6 +36,15 @@ type Intent struct {
 	With       []int64 // further intents that are delivered with this one; see Joiner
 }
 
+// New returns an intent with a payload, which is a struct or a list of strings and numbers.
+func New(kind Kind, workflow string, payload any) Intent {
+	raw, err := json.Marshal(payload)
+	if err != nil {
+		panic(err) // strings and numbers always marshal
+	}
+	return Intent{WorkflowID: workflow, Kind: kind, Payload: raw}
+}
+
 // ids returns the intent's own id and those of the intents that are delivered with it.
 func (in Intent) ids() []int64 { return append([]int64{in.ID}, in.With...) }
 

@@ -155,7 +155,7 @@ func (s *Service) change(ctx context.Context, account string, by By, decide func
 }
 
 func single(eventType string, data any) []eventlog.Event {
-	return []eventlog.Event{{ID: uuid.New(), Type: eventType, Data: data}}
+	return []eventlog.Event{eventlog.NewEvent(eventType, data)}
 }
 
 // Register adds an endpoint and returns it with its key, which is never shown again. A URL that the account has

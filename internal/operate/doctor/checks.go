@@ -61,15 +61,15 @@ func (d databaseDoctor) views(ctx context.Context) (Finding, error) {
 	}
 	details := make([]string, len(all))
 	for i, p := range all {
-		if ahead, err := projections.Ahead(ctx, d.pool, p.Name()); err != nil || ahead > 0 {
+		if ahead, err := projections.Ahead(ctx, d.pool, p.Name); err != nil || ahead > 0 {
 			return checkpointAhead(p, ahead), err
 		}
-		position, err := projections.Position(ctx, d.pool, p.Name())
+		position, err := projections.Position(ctx, d.pool, p.Name)
 		if err != nil {
 			return Finding{}, err
 		}
 		behind := max(0, head-position)
-		most, details[i] = max(most, behind), fmt.Sprintf("%s %d behind", p.Name(), behind)
+		most, details[i] = max(most, behind), fmt.Sprintf("%s %d behind", p.Name, behind)
 	}
 	f := Finding{Status: grade(most, viewWarn, viewFail), Detail: fmt.Sprintf("%s; the log is at %d", strings.Join(details, ", "), head)}
 	return f.with("check that a projector runs (millrace serve --roles projector), then watch: millrace views list"), nil
@@ -78,10 +78,10 @@ func (d databaseDoctor) views(ctx context.Context) (Finding, error) {
 // checkpointAhead returns the finding for a reader whose checkpoint is ahead of the log.
 func checkpointAhead(p projections.Projection, ahead int64) Finding {
 	f := Finding{
-		Status: Failing, Remedy: "millrace views rebuild " + p.Name(),
-		Detail: fmt.Sprintf("%s is %d positions past the end of the log: the database lost events that it has applied", p.Name(), ahead),
+		Status: Failing, Remedy: "millrace views rebuild " + p.Name,
+		Detail: fmt.Sprintf("%s is %d positions past the end of the log: the database lost events that it has applied", p.Name, ahead),
 	}
-	if len(p.Tables()) == 0 {
+	if len(p.Tables) == 0 {
 		f.Remedy = "it does not advance and cannot be rebuilt: see \"Restore\" in docs/runbook.md"
 	}
 	return f

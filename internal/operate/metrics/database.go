@@ -92,11 +92,11 @@ func (d *Database) views(ctx context.Context, st *Snapshot) error {
 		return err
 	}
 	for _, p := range all {
-		position, err := projections.Position(ctx, d.Pool, p.Name())
+		position, err := projections.Position(ctx, d.Pool, p.Name)
 		if err != nil {
 			return err
 		}
-		st.Lags[p.Name()], st.Halted[p.Name()] = max(0, st.Head-position), 0
+		st.Lags[p.Name], st.Halted[p.Name] = max(0, st.Head-position), 0
 	}
 	halted, err := projections.ListHalted(ctx, d.Pool, "")
 	for _, h := range halted {

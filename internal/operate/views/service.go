@@ -49,11 +49,11 @@ func (v Service) Resume(ctx context.Context, view, stream string, by operate.Att
 
 func viewNamed(all []projections.Projection, name string) (projections.Projection, error) {
 	for _, p := range all {
-		if p.Name() == name {
+		if p.Name == name {
 			return p, nil
 		}
 	}
-	return nil, fault.New(fault.NotFound, fault.CodeViewNotFound, "view %.64q does not exist", name)
+	return projections.Projection{}, fault.New(fault.NotFound, fault.CodeViewNotFound, "view %.64q does not exist", name)
 }
 
 // foldTimeout bounds the time in which one request folds a view. For a larger log, use the command line.
@@ -93,7 +93,7 @@ func (v Service) ResumeStream(ctx context.Context, p projections.Projection, str
 	if err := projections.Resume(ctx, v.Pool, p, stream); err != nil {
 		return err
 	}
-	return operate.Record(ctx, v.Events, audit.ViewStream(p.Name()), gate.All, audit.TypeStreamResumed, audit.StreamResumedV1{Stream: stream},
+	return operate.Record(ctx, v.Events, audit.ViewStream(p.Name), gate.All, audit.TypeStreamResumed, audit.StreamResumedV1{Stream: stream},
 		by)
 }
 
@@ -105,15 +105,15 @@ func Status(ctx context.Context, pool *postgres.Pool, all []projections.Projecti
 	}
 	shown := make([]View, len(all))
 	for i, p := range all {
-		position, err := projections.Position(ctx, pool, p.Name())
+		position, err := projections.Position(ctx, pool, p.Name)
 		if err != nil {
 			return nil, err
 		}
-		halted, err := projections.ListHalted(ctx, pool, p.Name())
+		halted, err := projections.ListHalted(ctx, pool, p.Name)
 		if err != nil {
 			return nil, err
 		}
-		shown[i] = View{Name: p.Name(), Position: position, Behind: max(0, head-position), Halted: []Halted{}}
+		shown[i] = View{Name: p.Name, Position: position, Behind: max(0, head-position), Halted: []Halted{}}
 		for _, h := range halted {
 			shown[i].Halted = append(shown[i].Halted, Halted{Stream: h.Stream, Position: h.Position, Error: terminal.Clean(h.Error)})
 		}
@@ -139,11 +139,11 @@ func (v Service) RebuildView(ctx context.Context, p projections.Projection, step
 	began := time.Now()
 	done, err := projections.Rebuild(ctx, v.Pool, p, projections.RebuildOptions{Progress: step})
 	if err != nil {
-		return Result{}, fmt.Errorf("rebuild %s: %w", p.Name(), err)
+		return Result{}, fmt.Errorf("rebuild %s: %w", p.Name, err)
 	}
-	err = operate.Record(context.WithoutCancel(ctx), v.Events, audit.ViewStream(p.Name()), gate.All, audit.TypeViewRebuilt,
+	err = operate.Record(context.WithoutCancel(ctx), v.Events, audit.ViewStream(p.Name), gate.All, audit.TypeViewRebuilt,
 		audit.ViewRebuiltV1{Position: done.Position}, by)
-	return Result{View: p.Name(), Position: done.Position, Halted: len(done.Halted), Millis: time.Since(began).Milliseconds()}, err
+	return Result{View: p.Name, Position: done.Position, Halted: len(done.Halted), Millis: time.Since(began).Milliseconds()}, err
 }
 
 // Check compares a view with a new fold of its events.
@@ -151,10 +151,10 @@ func Check(ctx context.Context, pool *postgres.Pool, p projections.Projection, s
 	began := time.Now()
 	report, err := projections.Check(ctx, pool, p, projections.RebuildOptions{Progress: step})
 	if err != nil {
-		return Result{}, fmt.Errorf("check %s: %w", p.Name(), err)
+		return Result{}, fmt.Errorf("check %s: %w", p.Name, err)
 	}
 	return Result{
-		View: p.Name(), Position: report.Position, Rows: report.Rows, Millis: time.Since(began).Milliseconds(),
+		View: p.Name, Position: report.Position, Rows: report.Rows, Millis: time.Since(began).Milliseconds(),
 		Differences: report.Differences,
 	}, nil
 }

@@ -18,7 +18,7 @@ import (
 // Credits implements the ledgers of accounts. Each change locks the account's balance row, changes it and appends the
 // event at the version that the row expects, so that the row and the log always agree.
 //
-// Methods that end in Tx are part of a decision of the caller: they write the rows and return the event as an append, or
+// Reserve, Settle and Release are part of a decision of the caller: they write the rows and return the event as an append, or
 // none if nothing changed, which the caller adds to its own; Joined makes one append of those to one ledger. After an
 // error the decision must fail.
 type Credits struct {
@@ -67,7 +67,7 @@ func (c *Credits) Grant(ctx context.Context, account string, micros int64, actor
 		What: "grant credit to account " + account, First: first,
 		Read: func(q *pgx.Batch) {
 			version = 0
-			q.Queue(grantCredit, account, micros).QueryRow(func(row pgx.Row) error { return ignoreNoRows(row.Scan(&version)) })
+			postgres.ScanInto(q.Queue(grantCredit, account, micros), &version)
 		},
 		Decide: func(_ context.Context, _ postgres.Tx, changes *eventstore.Changes) error {
 			if version == 0 {
@@ -83,14 +83,6 @@ func (c *Credits) Grant(ctx context.Context, account string, micros int64, actor
 	return err
 }
 
-// ignoreNoRows returns nil for a query that found no row.
-func ignoreNoRows(err error) error {
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil
-	}
-	return err
-}
-
 // reserveCredit locks the balance first, so that what it reads is the latest; u moves the balance only
 // where the hold is new.
 const reserveCredit = `
@@ -102,17 +94,10 @@ const reserveCredit = `
 		from h where c.account = $1 returning c.version)
 	select exists (select from b), coalesce((select version from u), 0)`
 
-// Hold reserves an amount under an id that the caller chooses. Repeating it changes nothing; the first amount stays.
+// Reserve reserves an amount under an id that the caller chooses. Repeating it changes nothing; the first amount stays.
 // If less is available, it fails with insufficient_credits (Exhausted); a released id is Conflict. For an account
 // that is not metered, nothing is recorded.
-func (c *Credits) Hold(ctx context.Context, account, hold string, micros int64) error {
-	return c.write(ctx, "hold credit of account "+account, func(ctx context.Context, tx postgres.Tx) ([]eventlog.Append, error) {
-		return c.HoldTx(ctx, tx, account, hold, micros)
-	})
-}
-
-// HoldTx is Hold within tx; see Credits for the appends.
-func (c *Credits) HoldTx(ctx context.Context, tx postgres.RowQueryer, account, hold string, micros int64) ([]eventlog.Append, error) {
+func (c *Credits) Reserve(ctx context.Context, tx postgres.RowQueryer, account, hold string, micros int64) ([]eventlog.Append, error) {
 	if err := checkHold(hold, micros); err != nil {
 		return nil, err
 	}
@@ -153,14 +138,7 @@ const endReservation = `
 // Settle ends a reservation of which micros were spent, possibly more than was reserved. Repeating it changes
 // nothing; the first amount stays. A released reservation is Conflict. If there is no reservation, because the
 // account was not metered then, nothing changes.
-func (c *Credits) Settle(ctx context.Context, account, hold string, micros int64) error {
-	return c.write(ctx, "settle credit of account "+account, func(ctx context.Context, tx postgres.Tx) ([]eventlog.Append, error) {
-		return c.SettleTx(ctx, tx, account, hold, micros)
-	})
-}
-
-// SettleTx is Settle within tx; see Credits for the appends.
-func (c *Credits) SettleTx(ctx context.Context, tx postgres.RowQueryer, account, hold string, micros int64) ([]eventlog.Append, error) {
+func (c *Credits) Settle(ctx context.Context, tx postgres.RowQueryer, account, hold string, micros int64) ([]eventlog.Append, error) {
 	version, held, err := c.end(ctx, tx, account, hold, credit.Settled, micros)
 	if err != nil || version == 0 {
 		return nil, err
@@ -170,14 +148,7 @@ func (c *Credits) SettleTx(ctx context.Context, tx postgres.RowQueryer, account,
 
 // Release ends a reservation of which nothing was spent. It does not change a reservation that has ended or was never
 // made.
-func (c *Credits) Release(ctx context.Context, account, hold string) error {
-	return c.write(ctx, "release credit of account "+account, func(ctx context.Context, tx postgres.Tx) ([]eventlog.Append, error) {
-		return c.ReleaseTx(ctx, tx, account, hold)
-	})
-}
-
-// ReleaseTx is Release within tx; see Credits for the appends.
-func (c *Credits) ReleaseTx(ctx context.Context, tx postgres.RowQueryer, account, hold string) ([]eventlog.Append, error) {
+func (c *Credits) Release(ctx context.Context, tx postgres.RowQueryer, account, hold string) ([]eventlog.Append, error) {
 	version, held, err := c.end(ctx, tx, account, hold, credit.Released, 0)
 	if err != nil || version == 0 {
 		return nil, err
@@ -195,25 +166,20 @@ const releaseAll = `
 		where c.account = $1 and t.n > 0 returning c.version)
 	select h.hold, h.micros, u.version from h, u order by h.hold`
 
-// ReleaseAllTx is ReleaseTx for several reservations of one account.
-func (c *Credits) ReleaseAllTx(ctx context.Context, tx postgres.Queryer, account string, holds []string) ([]eventlog.Append, error) {
-	rows, err := tx.Query(ctx, releaseAll, account, holds)
-	if err != nil {
-		return nil, postgres.Classify(err, "release holds of account "+account)
-	}
-	var event credit.ReleasedV1
-	var version int64
+// ReleaseAll is Release of several reservations of one account.
+func (c *Credits) ReleaseAll(ctx context.Context, tx postgres.Queryer, account string, holds []string) ([]eventlog.Append, error) {
 	a := eventlog.Append{Stream: credit.Stream(account), Account: account, Meta: eventlog.Meta{Actor: account}}
-	_, err = pgx.ForEachRow(rows, []any{&event.Hold, &event.Micros, &version}, func() error {
-		a.Events = append(a.Events, eventlog.Event{
-			ID: credit.EventID(account, event.Hold, credit.TypeReleased), Type: credit.TypeReleased, Data: event,
-		})
-		return nil
-	})
+	err := postgres.Each(ctx, tx, "release reservations of account "+account, func(row pgx.CollectableRow) error {
+		var event credit.ReleasedV1
+		err := row.Scan(&event.Hold, &event.Micros, &a.Expected)
+		id := credit.EventID(account, event.Hold, credit.TypeReleased)
+		a.Events = append(a.Events, eventlog.Event{ID: id, Type: credit.TypeReleased, Data: event})
+		return err
+	}, releaseAll, account, holds)
 	if err != nil || len(a.Events) == 0 {
-		return nil, postgres.Classify(err, "release holds of account "+account)
+		return nil, err
 	}
-	a.Expected = version - int64(len(a.Events))
+	a.Expected -= int64(len(a.Events))
 	return []eventlog.Append{a}, nil
 }
 
@@ -270,19 +236,4 @@ func ledgerEvent(account, hold string, version int64, eventType string, data any
 		Events: []eventlog.Event{{ID: credit.EventID(account, hold, eventType), Type: eventType, Data: data}},
 		Meta:   eventlog.Meta{Actor: account},
 	}}
-}
-
-// write carries out a change that returns its events.
-func (c *Credits) write(ctx context.Context, what string, change func(context.Context, postgres.Tx) ([]eventlog.Append, error)) error {
-	_, err := c.events.Write(ctx, eventstore.Decision{
-		What: what, Repeats: true,
-		Decide: func(ctx context.Context, tx postgres.Tx, changes *eventstore.Changes) error {
-			appends, err := change(ctx, tx)
-			if err == nil {
-				err = changes.Append(appends...)
-			}
-			return err
-		},
-	})
-	return err
 }

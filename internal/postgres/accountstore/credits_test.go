@@ -24,16 +24,54 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/storetest"
 )
 
-func newCredits(t *testing.T) (*accountstore.Credits, *eventstore.Store, *pgxpool.Pool) {
+func newCredits(t *testing.T) (ledgers, *eventstore.Store, *pgxpool.Pool) {
 	t.Helper()
 	pool := storetest.OpenPool(t, storetest.NewDatabase(t))
 	types := eventlog.NewRegistry()
 	require.NoError(t, credit.Register(types))
 	events := eventstore.New(pool, types, nil)
-	return accountstore.NewCredits(pool, events), events, pool
+	return ledgers{accountstore.NewCredits(pool, events), events}, events, pool
 }
 
-func balance(t *testing.T, credits *accountstore.Credits, account string) credit.Balance {
+// ledgers are ledgers that commit each change by itself.
+type ledgers struct {
+	*accountstore.Credits
+	events *eventstore.Store
+}
+
+func (l ledgers) write(ctx context.Context, change func(context.Context, postgres.Tx) ([]eventlog.Append, error)) error {
+	_, err := l.events.Write(ctx, eventstore.Decision{
+		What: "change a ledger", Repeats: true,
+		Decide: func(ctx context.Context, tx postgres.Tx, changes *eventstore.Changes) error {
+			appends, err := change(ctx, tx)
+			if err == nil {
+				err = changes.Append(appends...)
+			}
+			return err
+		},
+	})
+	return err
+}
+
+func (l ledgers) Hold(ctx context.Context, account, hold string, micros int64) error {
+	return l.write(ctx, func(ctx context.Context, tx postgres.Tx) ([]eventlog.Append, error) {
+		return l.Credits.Reserve(ctx, tx, account, hold, micros)
+	})
+}
+
+func (l ledgers) Settle(ctx context.Context, account, hold string, micros int64) error {
+	return l.write(ctx, func(ctx context.Context, tx postgres.Tx) ([]eventlog.Append, error) {
+		return l.Credits.Settle(ctx, tx, account, hold, micros)
+	})
+}
+
+func (l ledgers) Release(ctx context.Context, account, hold string) error {
+	return l.write(ctx, func(ctx context.Context, tx postgres.Tx) ([]eventlog.Append, error) {
+		return l.Credits.Release(ctx, tx, account, hold)
+	})
+}
+
+func balance(t *testing.T, credits ledgers, account string) credit.Balance {
 	t.Helper()
 	b, err := credits.Balance(t.Context(), account)
 	require.NoError(t, err)
@@ -188,7 +226,7 @@ func TestBalanceEqualsTheFoldOfItsEvents(t *testing.T) {
 }
 
 // operate does random things to two ledgers with few ids, so that commands meet.
-func operate(t *testing.T, credits *accountstore.Credits, rnd *rand.Rand) {
+func operate(t *testing.T, credits ledgers, rnd *rand.Rand) {
 	for range 60 {
 		account, hold := []string{"a", "b"}[rnd.IntN(2)], fmt.Sprint(rnd.IntN(40))
 		var err error
@@ -238,7 +276,7 @@ func TestReservationJoinsTheCallersTransaction(t *testing.T) {
 	admit := func(hold string, fail error) error {
 		_, err := events.Write(t.Context(), eventstore.Decision{
 			Decide: func(ctx context.Context, tx postgres.Tx, c *eventstore.Changes) error {
-				appends, err := credits.HoldTx(ctx, tx, "a", hold, 4)
+				appends, err := credits.Reserve(ctx, tx, "a", hold, 4)
 				if err != nil {
 					return err
 				}

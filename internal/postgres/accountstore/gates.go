@@ -3,7 +3,6 @@ package accountstore
 import (
 	"context"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -46,7 +45,7 @@ func (q *Gates) Set(ctx context.Context, c gate.Change) (gate.State, error) {
 		What: "change the queue of account " + c.Account,
 		Read: func(b *pgx.Batch) {
 			was = ""
-			b.Queue(lockMode, c.Account).QueryRow(func(row pgx.Row) error { return ignoreNoRows(row.Scan(&was)) })
+			postgres.ScanInto(b.Queue(lockMode, c.Account), &was)
 		},
 		Decide: func(_ context.Context, _ postgres.Tx, changes *eventstore.Changes) error {
 			if was == "" {
@@ -57,11 +56,8 @@ func (q *Gates) Set(ctx context.Context, c gate.Change) (gate.State, error) {
 			}
 			changes.Queue(`update job_lanes set mode = $2 where account = $1`, c.Account, string(c.Mode))
 			eventType, data := gate.ChangeEvent(c.Mode, was)
-			return changes.Append(eventlog.Append{
-				Stream: gate.Stream(c.Account), Account: c.Account, Expected: eventlog.AnyVersion,
-				Events: []eventlog.Event{{ID: uuid.New(), Type: eventType, Data: data}},
-				Meta:   eventlog.Meta{Actor: c.Actor, Reason: c.Reason, RequestID: c.RequestID},
-			})
+			return changes.Append(eventlog.AppendTo(gate.Stream(c.Account), c.Account,
+				eventlog.Meta{Actor: c.Actor, Reason: c.Reason, RequestID: c.RequestID}, eventlog.NewEvent(eventType, data)))
 		},
 	})
 	if err != nil {

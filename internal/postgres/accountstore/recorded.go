@@ -3,9 +3,7 @@ package accountstore
 import (
 	"context"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/audit"
@@ -65,17 +63,12 @@ func (s *RecordedAccounts) RevokeKey(ctx context.Context, owner, id string) erro
 	if err := checkKeyID(id); err != nil {
 		return err
 	}
-	var revoked pgconn.CommandTag
+	var revoked int64
 	return s.write(ctx, eventstore.Decision{
 		What: "revoke a key",
-		Read: func(q *pgx.Batch) {
-			q.Queue(revokeKey, owner, id).Exec(func(tag pgconn.CommandTag) error {
-				revoked = tag
-				return nil
-			})
-		},
+		Read: func(q *pgx.Batch) { postgres.CountInto(q.Queue(revokeKey, owner, id), &revoked) },
 		Decide: func(_ context.Context, _ postgres.Tx, c *eventstore.Changes) error {
-			if revoked.RowsAffected() == 0 {
+			if revoked == 0 {
 				return errNoKey(nil)
 			}
 			return s.record(c, owner, audit.TypeKeyRevoked, audit.KeyRevokedV1{Key: id})
@@ -89,8 +82,5 @@ func (s *RecordedAccounts) write(ctx context.Context, d eventstore.Decision) err
 }
 
 func (s *RecordedAccounts) record(c *eventstore.Changes, owner, eventType string, data any) error {
-	return c.Append(eventlog.Append{
-		Stream: account.Stream(owner), Account: owner, Expected: eventlog.AnyVersion, Meta: s.by,
-		Events: []eventlog.Event{{ID: uuid.New(), Type: eventType, Data: data}},
-	})
+	return c.Append(eventlog.AppendTo(account.Stream(owner), owner, s.by, eventlog.NewEvent(eventType, data)))
 }

@@ -2,7 +2,6 @@ package accountstore
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -53,9 +52,11 @@ func (s *Storage) Limit(ctx context.Context, id string) (int64, error) {
 		return known.bytes, nil
 	}
 	a := account.Account{ID: id}
-	err := s.pool.QueryRow(ctx, `select storage_limit from accounts where id = $1`, id).Scan(&a.Storage)
-	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
-		return 0, postgres.Classify(err, "look up how much an account may keep")
+	var err error
+	a.Storage, _, err = postgres.One(ctx, s.pool, "read the storage limit of an account", pgx.RowTo[*int64],
+		`select storage_limit from accounts where id = $1`, id)
+	if err != nil {
+		return 0, err
 	}
 	limit := a.StorageLimit(s.standard)
 	s.mu.Lock()
@@ -130,38 +131,30 @@ const storingAccounts = `select s.account, sum(s.bytes)::bigint as bytes, sum(s.
 
 // All returns the usage and limit of each account that stores data.
 func (s *Storage) All(ctx context.Context) (map[string]account.Storage, error) {
-	rows, err := s.pool.Query(ctx, storingAccounts, s.standard)
-	if err != nil {
-		return nil, postgres.Classify(err, "look up how much accounts keep")
-	}
 	all := map[string]account.Storage{}
-	var id string
-	var kept account.Storage
-	_, err = pgx.ForEachRow(rows, []any{&id, &kept.Bytes, &kept.Files, &kept.Limit}, func() error {
+	return all, postgres.Each(ctx, s.pool, "read the storage usage of accounts", func(row pgx.CollectableRow) error {
+		var id string
+		var kept account.Storage
+		err := row.Scan(&id, &kept.Bytes, &kept.Files, &kept.Limit)
 		all[id] = kept
-		return nil
-	})
-	return all, postgres.Classify(err, "look up how much accounts keep")
+		return err
+	}, storingAccounts, s.standard)
 }
 
 // Largest returns the n accounts with the highest usage, the usage of all others together, and the number of accounts
 // at their limit.
 func (s *Storage) Largest(ctx context.Context, n int) (largest []LargeAccount, rest, full int64, err error) {
-	rows, err := s.pool.Query(ctx, `select account, bytes, allowed, sum(bytes) over ()::bigint, count(*) filter (where allowed > 0
-		and bytes >= allowed) over ()
-		from (`+storingAccounts+`) k order by bytes desc, account limit $2`, s.standard, n)
-	if err != nil {
-		return nil, 0, 0, postgres.Classify(err, "look up who keeps most")
-	}
-	var a LargeAccount
-	_, err = pgx.ForEachRow(rows, []any{&a.Account, &a.Bytes, &a.Limit, &rest, &full}, func() error {
+	err = postgres.Each(ctx, s.pool, "read the accounts with the highest usage", func(row pgx.CollectableRow) error {
+		var a LargeAccount
+		err := row.Scan(&a.Account, &a.Bytes, &a.Limit, &rest, &full)
 		largest = append(largest, a)
-		return nil
-	})
+		return err
+	}, `select account, bytes, allowed, sum(bytes) over ()::bigint, count(*) filter (where allowed > 0 and bytes >= allowed) over ()
+		from (`+storingAccounts+`) k order by bytes desc, account limit $2`, s.standard, n)
 	for _, a := range largest {
 		rest -= a.Bytes
 	}
-	return largest, rest, full, postgres.Classify(err, "look up who keeps most")
+	return largest, rest, full, err
 }
 
 // LargeAccount is the usage and limit of an account, in bytes; Limit 0 = no limit.

@@ -3,7 +3,6 @@ package accountstore
 import (
 	"context"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/millrace-dev/millrace/internal/domain/account"
@@ -42,10 +41,8 @@ func (s *Subscriptions) Change(ctx context.Context, c account.Change) (account.A
 			changes.Queue(`update accounts set tier = $2, active = $3, router = $4, router_models = $5, router_denied = $6, suspended = $7,
 				storage_limit = $8, server_labels = $9 where id = $1`,
 				a.ID, a.Tier, a.Active, !a.Access.Off, a.Access.Models, noNil(a.Access.Denied), a.Suspended, a.Storage, a.Labels.Allowed)
-			return changes.Append(eventlog.Append{
-				Stream: account.Stream(a.ID), Account: a.ID, Expected: eventlog.AnyVersion, Events: events,
-				Meta: eventlog.Meta{Actor: c.Actor, Reason: c.Reason, RequestID: c.RequestID},
-			})
+			return changes.Append(eventlog.AppendTo(account.Stream(a.ID), a.ID,
+				eventlog.Meta{Actor: c.Actor, Reason: c.Reason, RequestID: c.RequestID}, events...))
 		},
 	})
 	if err != nil {
@@ -58,7 +55,7 @@ func (s *Subscriptions) Change(ctx context.Context, c account.Change) (account.A
 func subscriptionEvents(a *account.Account, c account.Change) []eventlog.Event {
 	var events []eventlog.Event
 	add := func(eventType string, data any) {
-		events = append(events, eventlog.Event{ID: uuid.New(), Type: eventType, Data: data})
+		events = append(events, eventlog.NewEvent(eventType, data))
 	}
 	if c.Tier != "" && c.Tier != a.Tier {
 		add(account.TypeTierChanged, account.TierChangedV1{Tier: c.Tier, Was: a.Tier})

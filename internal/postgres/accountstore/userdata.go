@@ -2,7 +2,6 @@ package accountstore
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -43,15 +42,11 @@ func (u *Userdata) List(ctx context.Context, account string, dir userdata.Path, 
 		below = string(dir) + "/"
 	}
 	// starts_with prevents a path from acting as a pattern; the range lets the primary key serve the query.
-	rows, err := u.pool.Query(ctx, `select `+userdataColumns+` from userdata
+	found, err := postgres.Collect(ctx, u.pool, "list user data", scanUserdata, `select `+userdataColumns+` from userdata
 		where account = $1 and path >= $2 and starts_with(path, $2) and ($3 or strpos(substr(path, length($2) + 1), '/') = 0)
 		order by path`, account, below, recurse)
-	if err != nil {
-		return nil, postgres.Classify(err, "list user data")
-	}
-	found, err := pgx.CollectRows(rows, scanUserdata)
 	if err != nil || len(found) > 0 || dir == "" {
-		return found, postgres.Classify(err, "list user data")
+		return found, err
 	}
 	return found, u.requireDir(ctx, account, below)
 }
@@ -80,15 +75,6 @@ func scanUserdata(row pgx.CollectableRow) (userdata.File, error) {
 	return f, err
 }
 
-// oneUserdata returns the file of a query for at most one. Without a row it returns NotFound.
-func oneUserdata(rows pgx.Rows, p userdata.Path) (userdata.File, error) {
-	f, err := pgx.CollectExactlyOneRow(rows, scanUserdata)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return f, errNoUserdata(p)
-	}
-	return f, postgres.Classify(err, "user data")
-}
-
 func errNoUserdata(p userdata.Path) error {
 	return fault.New(fault.NotFound, fault.CodeNotFound, "there is no file %q", p)
 }
@@ -97,11 +83,11 @@ const findUserdata = `select ` + userdataColumns + ` from userdata where account
 
 // Find implements userdata.Store.
 func (u *Userdata) Find(ctx context.Context, account string, p userdata.Path) (userdata.File, error) {
-	rows, err := u.pool.Query(ctx, findUserdata, account, p)
-	if err != nil {
-		return userdata.File{}, postgres.Classify(err, "user data")
+	f, ok, err := postgres.One(ctx, u.pool, "read user data", scanUserdata, findUserdata, account, p)
+	if err == nil && !ok {
+		err = errNoUserdata(p)
 	}
-	return oneUserdata(rows, p)
+	return f, err
 }
 
 // Put implements userdata.Store. It refuses a file whose path is a directory of other files, as a file system would.
@@ -127,6 +113,7 @@ func (u *Userdata) store(ctx context.Context, account string, f userdata.File, m
 		return kept, err
 	}
 	var at place
+	var stored []userdata.File
 	_, err = u.events.Write(ctx, eventstore.Decision{
 		What: "change user data",
 		Read: func(q *pgx.Batch) {
@@ -137,19 +124,16 @@ func (u *Userdata) store(ctx context.Context, account string, f userdata.File, m
 			if err := check(at); err != nil {
 				return err
 			}
-			if at.file == nil && at.held >= most {
+			if at.file == nil && at.stored >= most {
 				return fault.New(fault.Exhausted, fault.CodeTooManyFiles, "an account may store at most %d files", most)
 			}
-			c.Queue(insertUserdata+`($1, $2, $3, $4, now(), now())`+replaceUserdata, account, f.Path, f.Hash[:], f.Size).
-				Query(func(rows pgx.Rows) (err error) {
-					kept, err = oneUserdata(rows, f.Path)
-					return err
-				})
+			postgres.CollectInto(c.Queue(insertUserdata+`($1, $2, $3, $4, now(), now())`+replaceUserdata,
+				account, f.Path, f.Hash[:], f.Size), &stored, scanUserdata)
 			QueueWithin(c, account, limit, f.Size)
 			return nil
 		},
 	})
-	return kept, err
+	return append(stored, userdata.File{})[0], err
 }
 
 // An insert at a path that may have a file; its values are between the two.
@@ -171,6 +155,7 @@ func (u *Userdata) Delete(ctx context.Context, account string, p userdata.Path) 
 // Move implements userdata.Store.
 func (u *Userdata) Move(ctx context.Context, account string, from, to userdata.Path, overwrite bool) (moved userdata.File, err error) {
 	var there, at place
+	var stored []userdata.File
 	_, err = u.events.Write(ctx, eventstore.Decision{
 		What: "change user data",
 		Read: func(q *pgx.Batch) {
@@ -189,15 +174,12 @@ func (u *Userdata) Move(ctx context.Context, account string, from, to userdata.P
 			if err := at.free(to, overwrite); err != nil {
 				return err
 			}
-			c.Queue(insertUserdata+`($1, $2, $3, $4, $5, $6)`+replaceUserdata,
-				account, to, moved.Hash[:], moved.Size, moved.Created, moved.Modified).Query(func(rows pgx.Rows) (err error) {
-				moved, err = oneUserdata(rows, to)
-				return err
-			})
+			postgres.CollectInto(c.Queue(insertUserdata+`($1, $2, $3, $4, $5, $6)`+replaceUserdata,
+				account, to, moved.Hash[:], moved.Size, moved.Created, moved.Modified), &stored, scanUserdata)
 			return nil
 		},
 	})
-	return moved, err
+	return append(stored, moved)[0], err
 }
 
 // lockOfUserdata distinguishes these advisory locks from others.
@@ -212,22 +194,21 @@ func queueUserdataLock(q *pgx.Batch, account string) {
 type place struct {
 	file   *userdata.File // at the path; nil = none
 	within bool           // it is a directory of other files, or below another file
-	held   int            // files of the account
+	stored int            // files of the account
 }
 
 func (at *place) queue(q *pgx.Batch, account string, p userdata.Path) {
 	*at = place{}
 	q.Queue(findUserdata, account, p).Query(func(rows pgx.Rows) error {
-		found, err := pgx.CollectRows(rows, scanUserdata)
-		if len(found) > 0 {
-			at.file = &found[0]
-		}
-		return err
+		return postgres.EachOf(rows, func(row pgx.CollectableRow) error {
+			f, err := scanUserdata(row)
+			at.file = &f
+			return err
+		})
 	})
-	q.Queue(`select exists (select from userdata
+	postgres.ScanInto(q.Queue(`select exists (select from userdata
 			where account = $1 and (path >= $2 || '/' and starts_with(path, $2 || '/') or path = any($3))),
-		(select count(*) from userdata where account = $1)`, account, p, ancestors(p)).
-		QueryRow(func(row pgx.Row) error { return row.Scan(&at.within, &at.held) })
+		(select count(*) from userdata where account = $1)`, account, p, ancestors(p)), &at.within, &at.stored)
 }
 
 // free fails unless a file may be created at the path.

@@ -7,7 +7,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -126,10 +125,8 @@ func (s *Store) Delete(ctx context.Context, account string, id asset.ID, request
 
 // ending returns the append that ends an asset.
 func ending(id asset.ID, account, eventType string, event any, meta eventlog.Meta) eventlog.Append {
-	return eventlog.Append{
-		Stream: id.Stream(), Account: account, Expected: eventlog.AnyVersion, Close: true, Meta: meta,
-		Events: []eventlog.Event{{ID: asset.EventID(id, eventType), Type: eventType, Data: event}},
-	}
+	return eventlog.AppendTo(id.Stream(), account, meta,
+		eventlog.Event{ID: asset.EventID(id, eventType), Type: eventType, Data: event}).Closing()
 }
 
 // Change implements asset.Store. The lock of the row serialises the changes and the deletion of an asset.
@@ -188,16 +185,14 @@ func changed(c *eventstore.Changes, state asset.Asset, changes []asset.Event, me
 	events := make([]eventlog.Event, len(changes))
 	after := state
 	for i, f := range changes { // the positions are not known before the append, but tags and type do not depend on them
-		events[i] = eventlog.Event{ID: uuid.New(), Type: f.Type, Data: f.Data}
+		events[i] = eventlog.NewEvent(f.Type, f.Data)
 		after = asset.Fold(after, eventlog.Recorded{Stream: state.ID.Stream(), Version: state.Version + int64(i) + 1}, f.Data)
 	}
 	if after.ContentType != state.ContentType || !slices.Equal(after.Tags, state.Tags) {
 		c.Queue(`update files set content_type = $2, tags = $3 where asset_id = $1`,
 			string(state.ID), after.ContentType, append([]string{}, after.Tags...))
 	}
-	return c.Append(eventlog.Append{
-		Stream: state.ID.Stream(), Account: state.Account, Expected: eventlog.AnyVersion, Meta: meta, Events: events,
-	})
+	return c.Append(eventlog.AppendTo(state.ID.Stream(), state.Account, meta, events...))
 }
 
 // question asks whether an account has bytes.

@@ -275,13 +275,11 @@ func (s *Store) keep(c *eventstore.Changes, u *upload) (err error) {
 // extend moves the deadline of an asset to a later time.
 func (s *Store) extend(c *eventstore.Changes, id asset.ID, n asset.New, deadline *time.Time) (*eventstore.Prepared, error) {
 	c.Queue(`update files set expires_at = $2 where asset_id = $1`, string(id), deadline)
-	p, err := s.events.Prepare(eventlog.Append{
-		Stream: id.Stream(), Account: n.Account, Expected: eventlog.AnyVersion, Meta: eventlog.Meta{Actor: n.Account, RequestID: n.RequestID},
-		Events: []eventlog.Event{{
+	p, err := s.events.Prepare(eventlog.AppendTo(id.Stream(), n.Account, eventlog.Meta{Actor: n.Account, RequestID: n.RequestID},
+		eventlog.Event{
 			ID:   asset.EventID(id, asset.TypeRetentionExtended, deadline),
 			Type: asset.TypeRetentionExtended, Data: asset.RetentionExtendedV1{ExpiresAt: deadline},
-		}},
-	})
+		}))
 	if err == nil {
 		c.AppendPrepared(p)
 	}
@@ -322,11 +320,11 @@ func queueNames(q *pgx.Batch, account string, all []*upload) {
 }
 
 func argsOfNames(account string, places []asset.Place) []any {
-	folders, subfolders, filenames := make([]string, len(places)), make([]string, len(places)), make([]string, len(places))
-	for i, p := range places {
-		folders[i], subfolders[i], filenames[i] = p.Folder, p.Subfolder, p.Filename
+	var rows postgres.Columns
+	for _, p := range places {
+		rows.Add(p.Folder, p.Subfolder, p.Filename)
 	}
-	return []any{account, folders, subfolders, filenames}
+	return rows.Args(account)
 }
 
 func collectNames(rows pgx.Rows, taken map[asset.Place]files.Entry) error {

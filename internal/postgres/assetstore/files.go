@@ -2,7 +2,6 @@ package assetstore
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/google/uuid"
@@ -48,15 +47,11 @@ func scanFile(row pgx.CollectableRow) (files.Entry, error) {
 
 // one runs a query for at most one file. Without a row it returns NotFound.
 func one(ctx context.Context, db postgres.Queryer, query string, args ...any) (files.Entry, error) {
-	rows, err := db.Query(ctx, query, args...)
-	if err != nil {
-		return files.Entry{}, postgres.Classify(err, "look up a file")
+	e, ok, err := postgres.One(ctx, db, "find a file", scanFile, query, args...)
+	if err == nil && !ok {
+		err = errNoFile(nil)
 	}
-	e, err := pgx.CollectExactlyOneRow(rows, scanFile)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return files.Entry{}, errNoFile(nil)
-	}
-	return e, postgres.Classify(err, "look up a file")
+	return e, err
 }
 
 func jobOrNull(who files.Viewer) *string {
@@ -102,13 +97,9 @@ const known = ` and asset_id = any($3::uuid[] || array(select asset_id from asse
 // ByAssets implements files.Store with one query. It leaves out a file that it finds by its own id although a client
 // chose another public id for it.
 func (s *Store) ByAssets(ctx context.Context, who files.Viewer, ids []asset.PublicID) (map[asset.PublicID]files.Entry, error) {
-	rows, err := s.pool.Query(ctx, selectFile+known, who.Account, jobOrNull(who), ids)
+	entries, err := postgres.Collect(ctx, s.pool, "find files", scanFile, selectFile+known, who.Account, jobOrNull(who), ids)
 	if err != nil {
-		return nil, postgres.Classify(err, "look up files")
-	}
-	entries, err := pgx.CollectRows(rows, scanFile)
-	if err != nil {
-		return nil, postgres.Classify(err, "look up files")
+		return nil, err
 	}
 	found := make(map[asset.PublicID]files.Entry, len(entries))
 	for _, e := range entries {

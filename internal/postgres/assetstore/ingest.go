@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/eventlog"
@@ -58,10 +57,7 @@ func (s *Store) observe(ctx context.Context, d eventstore.Decision) error {
 
 // foundAppend returns the append of a finding about an asset's bytes.
 func foundAppend(account string, id asset.ID, found any) eventlog.Append {
-	return eventlog.Append{
-		Stream: id.Stream(), Account: account, Expected: eventlog.AnyVersion, Meta: eventlog.Meta{Actor: "ingest"},
-		Events: []eventlog.Event{observation(id, found)},
-	}
+	return eventlog.AppendTo(id.Stream(), account, eventlog.Meta{Actor: "ingest"}, observation(id, found))
 }
 
 // Uningested returns up to limit assets, in order of their ids from the first one after the given id, whose ingestion
@@ -83,27 +79,23 @@ func (s *Store) Uningested(ctx context.Context, after asset.ID, age time.Duratio
 // Reingest records that the ingestion of an asset, whose workflow was lost, is started again, and the intent to start
 // it. It does not change an asset that has ended or is ingested, and then returns false.
 func (s *Store) Reingest(ctx context.Context, ref asset.IngestRef, actor, reason string) (again bool, err error) {
+	var open int64
 	err = s.observe(ctx, eventstore.Decision{
 		What: "ingest an asset again",
 		Read: func(q *pgx.Batch) {
-			q.Queue(`update files set ingest_since = now() where asset_id = $1 and account = $2 and ingest_since is not null`,
-				string(ref.Asset), ref.Account).Exec(func(tag pgconn.CommandTag) error {
-				again = tag.RowsAffected() > 0
-				return nil
-			})
+			postgres.CountInto(q.Queue(`update files set ingest_since = now() where asset_id = $1 and account = $2 and ingest_since is not null`,
+				string(ref.Asset), ref.Account), &open)
 		},
 		Decide: func(_ context.Context, _ postgres.Tx, c *eventstore.Changes) error {
-			if !again {
+			if open == 0 {
 				return eventstore.ErrNothing
 			}
 			c.Start(ingestion(ref.Asset, ref.Account, ref.Size))
-			return c.Append(eventlog.Append{
-				Stream: ref.Asset.Stream(), Account: ref.Account, Expected: eventlog.AnyVersion, Meta: eventlog.Meta{Actor: actor, Reason: reason},
-				Events: []eventlog.Event{{ID: uuid.New(), Type: asset.TypeRequeued, Data: asset.RequeuedV1{}}},
-			})
+			return c.Append(eventlog.AppendTo(ref.Asset.Stream(), ref.Account, eventlog.Meta{Actor: actor, Reason: reason},
+				eventlog.NewEvent(asset.TypeRequeued, asset.RequeuedV1{})))
 		},
 	})
-	return again && err == nil, err
+	return open > 0 && err == nil, err
 }
 
 // selectKnown reads, for each of some bytes, the events of an upload that was looked into: of any, so that however many there
@@ -213,18 +205,17 @@ func (s *Store) RecordAll(ctx context.Context, account string, all []asset.Inges
 
 // columns returns the arguments of saveFound behind the account.
 func columns(all []asset.Ingested) []any {
-	ids, rejects, thumbnails := make([]string, len(all)), make([]bool, len(all)), make([][]byte, len(all))
-	widths, heights := make([]int32, len(all)), make([]int32, len(all))
-	for i, found := range all {
-		ids[i] = string(found.Asset)
+	var rows postgres.Columns
+	for _, found := range all {
+		var rejects bool
+		var thumbnail []byte
+		var width, height int
 		if s := found.Verified.Scan; s != nil {
-			rejects[i], widths[i], heights[i] = s.Verdict == asset.Rejects, int32(s.Width), int32(s.Height)
-			if !s.Thumbnail.IsZero() {
-				thumbnails[i] = s.Thumbnail[:]
-			}
+			rejects, thumbnail, width, height = s.Verdict == asset.Rejects, thumbnailOf(&found.Verified), s.Width, s.Height
 		}
+		rows.Add(string(found.Asset), rejects, thumbnail, width, height)
 	}
-	return []any{ids, rejects, thumbnails, widths, heights}
+	return rows.Args()
 }
 
 // withLast scans one more column after the requested ones.

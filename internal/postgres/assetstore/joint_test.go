@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/domain/files"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
@@ -49,17 +50,26 @@ func (b *assetBundle) lockOfName(t *testing.T, name string) (release func()) {
 func (b *assetBundle) joined(t *testing.T, limit *accountstore.Storage, all ...*uploading) {
 	t.Helper()
 	store := assetstore.New(b.pool, b.events).Within(limit)
+	commands := make([]func(), len(all))
+	for i, u := range all {
+		commands[i] = func() { u.got, u.err = store.Create(t.Context(), u.New) }
+	}
+	b.joinedAs(t, store, commands...)
+}
+
+// joinedAs carries out commands in order so that they are one joint transaction, and returns when each has an outcome.
+func (b *assetBundle) joinedAs(t *testing.T, store *assetstore.Store, commands ...func()) {
+	t.Helper()
 	var running sync.WaitGroup
-	make := func(u *uploading) { running.Go(func() { u.got, u.err = store.Create(t.Context(), u.New) }) }
 	release := b.lockOfName(t, "first")
 	first := b.uploading("first", "first", asset.New{})
-	make(first)
+	running.Go(func() { first.got, first.err = store.Create(t.Context(), first.New) })
 	b.until(t, func() bool {
 		return b.count(t, `select count(*) from pg_locks where not granted and database = (select oid from pg_database
 			where datname = current_database())`) > 0
 	})
-	for i, u := range all {
-		make(u)
+	for i, command := range commands {
+		running.Go(command)
 		b.until(t, func() bool { return store.Joining("acme") == i+1 })
 	}
 	release()
@@ -117,6 +127,31 @@ func TestUploadsThatWaitAreCommittedTogether(t *testing.T) {
 	require.Equal(t, 1, b.count(t, `select count(*) from files where filename = 'name' and named and asset_id = $1`, all[3].got.Asset.ID))
 	require.Equal(t, 3, b.count(t, `select count(*) from files where filename = 'name'`), "the older ones stay")
 	require.Equal(t, asset.Live, b.state(t, older.ID))
+}
+
+// Uploads of one name that are decided together get the names that they would have got one after the other.
+func TestUploadsOfOneNameThatAreJoinedGetNamesInOrder(t *testing.T) {
+	t.Parallel()
+	b := newAssets(t)
+	store := assetstore.New(b.pool, b.events)
+	contents := []string{"one", "two", "three", "two", "four"} // the fourth has the bytes of the second, whose name it gets
+	made, failed := make([]files.Entry, len(contents)), make([]error, len(contents))
+	commands := make([]func(), len(contents))
+	for i, data := range contents {
+		commands[i] = func() {
+			made[i], failed[i] = store.Upload(t.Context(), files.Upload{
+				Account: "acme", Place: asset.Place{Folder: "input", Filename: "picture.png"}, Hash: blob.Sum([]byte(data)),
+				Fresh: true, Size: int64(len(data)), ContentType: "image/png",
+			})
+		}
+	}
+	b.joinedAs(t, store, commands...)
+	for i, want := range []string{"picture.png", "picture (1).png", "picture (2).png", "picture (1).png", "picture (3).png"} {
+		require.NoError(t, failed[i], "%d", i)
+		require.Equal(t, want, made[i].Place.Filename, "%d", i)
+	}
+	require.Equal(t, made[1].Asset, made[3].Asset)
+	require.Equal(t, 5, b.count(t, `select count(*) from files where named`), "four and the one before")
 }
 
 func TestEachUploadOfAJointTransactionHasItsOwnOutcome(t *testing.T) {

@@ -118,7 +118,15 @@ func (s *Store) Referenced(ctx context.Context, refs []blob.Ref) (map[blob.Ref]b
 	for i, ref := range refs {
 		hashes[i], names[i] = ref[:], ref.String()
 	}
-	rows, err := s.pool.Query(ctx, `
+	needed := make(map[blob.Ref]bool, len(refs))
+	return needed, postgres.Each(ctx, s.pool, "find references", func(row pgx.CollectableRow) error {
+		var hash []byte
+		err := row.Scan(&hash)
+		if err == nil {
+			needed[blob.Ref(hash)] = true
+		}
+		return err
+	}, `
 		select h from unnest($1::bytea[]) h where exists (select from files where hash = h)
 			or exists (select from files where thumbnail = h)
 			or exists (select from userdata where hash = h)
@@ -126,14 +134,4 @@ func (s *Store) Referenced(ctx context.Context, refs []blob.Ref) (map[blob.Ref]b
 		union all
 		select decode(substr(n, 8), 'hex') from unnest($2::text[]) n where exists (
 			select from events where type = 'job.submitted.v1' and `+documentBlob+` = n and `+documentBlob+` is not null)`, hashes, names)
-	if err != nil {
-		return nil, postgres.Classify(err, "look for references")
-	}
-	needed := make(map[blob.Ref]bool, len(refs))
-	var hash []byte
-	_, err = pgx.ForEachRow(rows, []any{&hash}, func() error {
-		needed[blob.Ref(hash)] = true
-		return nil
-	})
-	return needed, postgres.Classify(err, "look for references")
 }

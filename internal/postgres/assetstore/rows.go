@@ -56,11 +56,7 @@ func (s *Store) add(rows *assetRows, c *eventstore.Changes, n newRow) (created, 
 
 // ingestion returns the intent to ingest an asset in the background.
 func ingestion(id asset.ID, account string, size int64) outbox.Intent {
-	payload, err := json.Marshal(asset.IngestRef{Asset: id, Account: account, Size: size})
-	if err != nil {
-		panic(err) // strings and ints always marshal
-	}
-	return outbox.Intent{WorkflowID: id.WorkflowID(), Kind: outbox.StartIngest, Payload: payload}
+	return outbox.New(outbox.StartIngest, id.WorkflowID(), asset.IngestRef{Asset: id, Account: account, Size: size})
 }
 
 // assetRows are the rows of new assets of one account.

@@ -2,12 +2,10 @@ package assetstore
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
@@ -41,13 +39,7 @@ type task struct {
 }
 
 // intent returns the intent to start a task.
-func (t *tasks[State]) intent(of task) outbox.Intent {
-	payload, err := json.Marshal(of.ref)
-	if err != nil {
-		panic(err) // strings and ints always marshal
-	}
-	return outbox.Intent{WorkflowID: of.workflow, Kind: t.kind, Payload: payload}
-}
+func (t *tasks[State]) intent(of task) outbox.Intent { return outbox.New(t.kind, of.workflow, of.ref) }
 
 // create records a task by an insert of its row, or returns an unfinished one of the account that has its fingerprint. stream
 // returns the stream of a task.
@@ -86,9 +78,9 @@ func (t *tasks[State]) create(ctx context.Context, n task, fingerprint []byte, s
 
 // taskAppend returns the append of one event of a task.
 func taskAppend(of task, event eventlog.Event, meta eventlog.Meta, ends bool) eventlog.Append {
-	return eventlog.Append{
-		Stream: of.stream, Account: of.account, Expected: eventlog.AnyVersion, Meta: meta, Events: []eventlog.Event{event}, Close: ends,
-	}
+	a := eventlog.AppendTo(of.stream, of.account, meta, event)
+	a.Close = ends
+	return a
 }
 
 // get reads a task of the account from its stream.
@@ -144,16 +136,14 @@ func (t *tasks[State]) begin(ctx context.Context, of task, columns string, read 
 // returns false.
 func (t *tasks[State]) change(ctx context.Context, of task, statement string, event eventlog.Event, meta eventlog.Meta, ends bool,
 ) (changed bool, err error) {
+	var rows int64
 	_, err = t.events.Write(ctx, eventstore.Decision{
 		What: "change a task of kind " + t.word, Repeats: true,
 		Read: func(q *pgx.Batch) {
-			q.Queue(statement+` where id = $1 and account = $2`, of.id, of.account).Exec(func(tag pgconn.CommandTag) error {
-				changed = tag.RowsAffected() > 0
-				return nil
-			})
+			postgres.CountInto(q.Queue(statement+` where id = $1 and account = $2`, of.id, of.account), &rows)
 		},
 		Decide: func(_ context.Context, _ postgres.Tx, c *eventstore.Changes) error {
-			if !changed {
+			if rows == 0 {
 				return eventstore.ErrNothing
 			}
 			if !ends {
@@ -162,7 +152,7 @@ func (t *tasks[State]) change(ctx context.Context, of task, statement string, ev
 			return c.Append(taskAppend(of, event, meta, ends))
 		},
 	})
-	return changed && err == nil, err
+	return rows > 0 && err == nil, err
 }
 
 // end ends a task. It does not change a task that has ended.

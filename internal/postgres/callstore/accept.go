@@ -151,7 +151,7 @@ func (s *Store) reserve(ctx context.Context, db postgres.Tx, l admissionState, n
 	if !l.metered {
 		return nil, nil
 	}
-	return s.credits.HoldTx(ctx, db, n.Account, holdID(n.ID), n.Accepted.Held)
+	return s.credits.Reserve(ctx, db, n.Account, holdID(n.ID), n.Accepted.Held)
 }
 
 func holdID(id call.ID) string { return id.Stream() }

@@ -210,6 +210,15 @@ func TestRestartingACallNumbersItsRuns(t *testing.T) {
 	none, err := b.calls.Restart(t.Context(), held[0], "sweeper", "gone") // another sweeper saw the same
 	require.NoError(t, err)
 	require.False(t, none)
+	for what, query := range map[string]string{
+		"intents":    `select count(*) from outbox`,
+		"events":     `select count(*) from events where type = 'call.requeued.v1'`,
+		"second run": `select count(*) from call_slots where run = 2`,
+	} {
+		var n int
+		require.NoError(t, b.pool.QueryRow(t.Context(), query).Scan(&n))
+		require.Equal(t, 1, n, "%s: the second restart has changed nothing", what)
+	}
 }
 
 func TestHeartbeats(t *testing.T) {

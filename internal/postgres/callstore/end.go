@@ -96,9 +96,9 @@ func (s *Store) settleCredit(ctx context.Context, db postgres.Tx, l admissionSta
 	case !l.metered || e.Reservation == call.KeepReserved:
 		return nil, nil
 	case e.Charged == 0:
-		return s.credits.ReleaseTx(ctx, db, e.Account, holdID(e.Call))
+		return s.credits.Release(ctx, db, e.Account, holdID(e.Call))
 	default:
-		return s.credits.SettleTx(ctx, db, e.Account, holdID(e.Call), e.Charged)
+		return s.credits.Settle(ctx, db, e.Account, holdID(e.Call), e.Charged)
 	}
 }
 

@@ -270,7 +270,7 @@ type saved struct{ Same, Moved, Halted bool }
 // waited for it must not rely on what it read of halted streams before.
 // Plan: a range scan of the primary key.
 func saveCheckpoint(ctx context.Context, db postgres.Queryer, name string, from, to int64, ids uuids) (saved, error) {
-	rows, err := db.Query(ctx, `with log as materialized (
+	r, _, err := postgres.One(ctx, db, "save the checkpoint of "+name, pgx.RowToStructByPos[saved], `with log as materialized (
 			select $4::uuid[] is null or coalesce((select array_agg(id order by position) from events
 				where position > $2 and position <= $3), '{}') = $4 as same
 		), saved as (
@@ -282,11 +282,7 @@ func saveCheckpoint(ctx context.Context, db postgres.Queryer, name string, from,
 		select (select same from log), exists (select from saved), exists (select from halted_streams where projection = $1)`, name, from, to,
 		ids)
 	if err != nil {
-		return saved{}, postgres.Classify(err, "save the checkpoint of "+name)
-	}
-	r, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[saved])
-	if err != nil {
-		return saved{}, postgres.Classify(err, "save the checkpoint of "+name)
+		return saved{}, err
 	}
 	if r.Same && !r.Moved {
 		return r, fault.New(fault.Conflict, fault.CodeCheckpointMoved, "the checkpoint of %s is no longer at %d", name, from)

@@ -3,6 +3,7 @@ package eventstore
 import (
 	"context"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/millrace-dev/millrace/internal/eventlog"
@@ -19,6 +20,12 @@ func (s *Store) AppendIn(ctx context.Context, tx pgx.Tx, a eventlog.Append) ([]e
 
 // Signal has the tailers read the log, as a commit does whose events are not known.
 func (s *Store) Signal() { s.wake.Signal() }
+
+// RepeatAmbiguous makes attempts until the outcome of one is known.
+func (s *Store) RepeatAmbiguous(ctx context.Context, first uuid.UUID, attempt func(context.Context) ([]eventlog.Recorded, error),
+) (Written, error) {
+	return s.repeatAmbiguous(ctx, first, attempt)
+}
 
 // Announce hands events to the tailer of the process, as a commit does.
 func (s *Store) Announce(recorded []eventlog.Recorded) { s.wake.Announce(recorded) }

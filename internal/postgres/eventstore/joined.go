@@ -2,13 +2,11 @@ package eventstore
 
 import (
 	"context"
-	"errors"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/millrace-dev/millrace/internal/eventlog"
-	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/committer"
 )
@@ -75,37 +73,16 @@ func (j *Joined[C]) Do(ctx context.Context, key string, command C) (earlier bool
 // DoAll carries out commands of a key in one transaction, which is taken apart where it fails, and returns the outcome of
 // each.
 func (j *Joined[C]) DoAll(ctx context.Context, key string, commands []C) []error {
-	outcomes := make([]error, len(commands))
-	err := j.attempt(ctx, key, commands)
-	if err == nil {
-		for i, c := range commands {
-			outcomes[i] = c.outcome().refused
+	return committer.Jointly(commands, func(joined []C) ([]error, error) {
+		err := j.attempt(ctx, key, joined)
+		own := make([]error, len(joined))
+		for i, c := range joined {
+			if own[i] = c.outcome().refused; err != nil {
+				own[i] = c.outcome().failed
+			}
 		}
-		return outcomes
-	}
-	if len(commands) == 1 || !separable(err) {
-		for i := range commands {
-			outcomes[i] = err
-		}
-		return outcomes
-	}
-	failed, rest := split(commands)
-	if len(failed) == 0 { // it is not known whose failure it is
-		failed, rest = rest, nil
-	}
-	if len(rest) > 0 {
-		some := make([]C, len(rest))
-		for i, place := range rest {
-			some[i] = commands[place]
-		}
-		for i, err := range j.DoAll(ctx, key, some) {
-			outcomes[rest[i]] = err
-		}
-	}
-	for _, place := range failed {
-		outcomes[place] = j.DoAll(ctx, key, commands[place:place+1])[0]
-	}
-	return outcomes
+		return own, err
+	})
 }
 
 // attempt is one transaction of commands. Why the log refuses a command is found out where it is alone.
@@ -119,8 +96,10 @@ func (j *Joined[C]) attempt(ctx context.Context, key string, commands []C) error
 		read(q)
 	}
 	d.Decide = func(ctx context.Context, tx postgres.Tx, c *Changes) error {
-		if failed, _ := split(commands); len(failed) > 0 {
-			return commands[failed[0]].outcome().failed
+		for _, c := range commands {
+			if c.outcome().failed != nil {
+				return c.outcome().failed
+			}
 		}
 		return decide(ctx, tx, c)
 	}
@@ -129,21 +108,4 @@ func (j *Joined[C]) attempt(ctx context.Context, key string, commands []C) error
 		return alone.failed
 	}
 	return err
-}
-
-// split returns the places of the commands that failed by themselves, and of the others.
-func split[C Command](commands []C) (failed, rest []int) {
-	for i, c := range commands {
-		if c.outcome().failed != nil {
-			failed = append(failed, i)
-		} else {
-			rest = append(rest, i)
-		}
-	}
-	return failed, rest
-}
-
-// separable reports whether a transaction that failed with err, and is rolled back, may succeed for some of its commands.
-func separable(err error) bool {
-	return !postgres.IsAmbiguous(err) && !errors.Is(err, context.Canceled) && !fault.Is(postgres.Classify(err, ""), fault.Unavailable)
 }

@@ -19,27 +19,20 @@ const selectLost = `
 	  and (select true from events e where e.stream = r.stream and e.version > r.version and e.type = 'job.retired.v1' limit 1) is null
 	order by r.position limit 1`
 
-// marksArgs returns the arguments of selectLost.
-func marksArgs(marks []eventlog.Mark) []any {
-	positions, ids := make([]int64, len(marks)), make(uuids, len(marks))
-	streams, versions := make([]string, len(marks)), make([]int64, len(marks))
-	for i, m := range marks {
-		positions[i], ids[i], streams[i], versions[i] = m.Position, binary(m.ID), m.Stream, m.Version
-	}
-	return []any{positions, ids, streams, versions}
-}
-
 // checkMarks returns eventlog.ErrRewound if db lacks a marked event.
 func checkMarks(ctx context.Context, db postgres.Queryer, marks []eventlog.Mark) error {
-	rows, err := db.Query(ctx, selectLost, marksArgs(marks)...)
-	if err != nil {
-		return postgres.Classify(err, "compare the log with what was read of it")
+	if len(marks) == 0 {
+		return nil
 	}
-	lost, err := pgx.CollectRows(rows, pgx.RowTo[int64])
-	if err == nil && len(lost) > 0 {
-		return fmt.Errorf("at position %d: %w", lost[0], eventlog.ErrRewound)
+	var rows postgres.Columns
+	for _, m := range marks {
+		rows.Add(m.Position, binary(m.ID), m.Stream, m.Version)
 	}
-	return postgres.Classify(err, "compare the log with what was read of it")
+	lost, is, err := postgres.One(ctx, db, "compare the log with what was read of it", pgx.RowTo[int64], selectLost, rows.Args()...)
+	if err == nil && is {
+		return fmt.Errorf("at position %d: %w", lost, eventlog.ErrRewound)
+	}
+	return err
 }
 
 // idsOf returns the ids of marked events, or nil if there are none.
@@ -56,13 +49,10 @@ func checkRange(ctx context.Context, db postgres.Queryer, from, to int64, marks 
 	if err := checkMarks(ctx, db, marks); err != nil {
 		return err
 	}
-	rows, err := db.Query(ctx, `select count(*) from events where position > $1 and position <= $2 and id <> all($3)`, from, to, idsOf(marks))
-	if err != nil {
-		return postgres.Classify(err, "compare the log with what was read of it")
-	}
-	unread, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[int64])
+	unread, _, err := postgres.One(ctx, db, "compare the log with what was read of it", pgx.RowTo[int64],
+		`select count(*) from events where position > $1 and position <= $2 and id <> all($3)`, from, to, idsOf(marks))
 	if err == nil && unread > 0 {
 		return fmt.Errorf("%d other events up to position %d: %w", unread, to, eventlog.ErrRewound)
 	}
-	return postgres.Classify(err, "compare the log with what was read of it")
+	return err
 }

@@ -2,7 +2,6 @@ package eventstore
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -80,24 +79,19 @@ func CountTypes(ctx context.Context, pool *pgxpool.Pool, most int64) (counts map
 }
 
 func (s search) count(ctx context.Context, from, to int64, into map[string]TypeCount) error {
-	rows, err := s.pool.Query(ctx, `select type, count(*), max(recorded_at) from events where position between $1 and $2 group by type`, from,
-		to)
-	if err != nil {
-		return postgres.Classify(err, "count events")
-	}
-	var name string
-	var n int64
-	var last time.Time
-	_, err = pgx.ForEachRow(rows, []any{&name, &n, &last}, func() error {
+	return postgres.Each(ctx, s.pool, "count events", func(row pgx.CollectableRow) error {
+		var name string
+		var n int64
+		var last time.Time
+		err := row.Scan(&name, &n, &last)
 		c := into[name]
 		c.Count += n
 		if last.After(c.Last) {
 			c.Last = last.UTC()
 		}
 		into[name] = c
-		return nil
-	})
-	return postgres.Classify(err, "count events")
+		return err
+	}, `select type, count(*), max(recorded_at) from events where position between $1 and $2 group by type`, from, to)
 }
 
 // EventAt returns the event at a position, or NotFound.
@@ -111,13 +105,9 @@ func EventByID(ctx context.Context, db postgres.Queryer, id string) (eventlog.Re
 }
 
 func oneEvent(ctx context.Context, db postgres.Queryer, where string, key any) (eventlog.Recorded, error) {
-	rows, err := db.Query(ctx, SelectEvents+` where `+where, key)
-	if err != nil {
-		return eventlog.Recorded{}, postgres.Classify(err, "read an event")
+	rec, ok, err := postgres.One(ctx, db, "read an event", ScanRecorded, SelectEvents+` where `+where, key)
+	if err == nil && !ok {
+		err = fault.New(fault.NotFound, fault.CodeEventNotFound, "the log has no such event")
 	}
-	rec, err := pgx.CollectExactlyOneRow(rows, ScanRecorded)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return rec, fault.Wrap(err, fault.NotFound, fault.CodeEventNotFound, "the log has no such event")
-	}
-	return rec, postgres.Classify(err, "read an event")
+	return rec, err
 }

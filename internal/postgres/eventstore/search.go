@@ -141,39 +141,30 @@ func (s search) streams(ctx context.Context) (ids []string, few bool, err error)
 	if s.Stream == "" {
 		return nil, false, nil
 	}
-	rows, err := s.pool.Query(ctx, `select id, version from streams where id like $1 limit $2`, pgx.QueryExecModeExec, s.like(),
-		maxIndexedStreams+1)
-	if err != nil {
-		return nil, false, postgres.Classify(err, "look for streams")
-	}
-	var id string
-	var version, events int64
-	_, err = pgx.ForEachRow(rows, []any{&id, &version}, func() error {
+	var events int64
+	err = postgres.Each(ctx, s.pool, "find streams", func(row pgx.CollectableRow) error {
+		var id string
+		var version int64
+		err := row.Scan(&id, &version)
 		ids, events = append(ids, id), events+version
-		return nil
-	})
-	return ids, len(ids) <= maxIndexedStreams && events <= maxSearched, postgres.Classify(err, "look for streams")
+		return err
+	}, `select id, version from streams where id like $1 limit $2`, pgx.QueryExecModeExec, s.like(), maxIndexedStreams+1)
+	return ids, len(ids) <= maxIndexedStreams && events <= maxSearched, err
 }
 
 // where returns the condition on an event e, with arguments numbered from $3; $1 and $2 are positions.
 func (s search) where() (string, []any) {
 	sql, args := `e.position between $1 and $2`, []any{}
-	add := func(condition string, arg any) {
-		args = append(args, arg)
-		sql += fmt.Sprintf(" and "+condition, len(args)+2)
+	add := func(ask bool, condition string, arg any) {
+		if ask {
+			args = append(args, arg)
+			sql += fmt.Sprintf(" and "+condition, len(args)+2)
+		}
 	}
-	if s.Account != "" {
-		add("e.account = $%d", s.Account)
-	}
-	if s.Type != "" {
-		add("e.type like $%d", likeEscape(s.Type)+"%")
-	}
-	if !s.Since.IsZero() {
-		add("e.recorded_at >= $%d", s.Since)
-	}
-	if !s.Until.IsZero() {
-		add("e.recorded_at <= $%d", s.Until)
-	}
+	add(s.Account != "", "e.account = $%d", s.Account)
+	add(s.Type != "", "e.type like $%d", likeEscape(s.Type)+"%")
+	add(!s.Since.IsZero(), "e.recorded_at >= $%d", s.Since)
+	add(!s.Until.IsZero(), "e.recorded_at <= $%d", s.Until)
 	return sql, args
 }
 
@@ -243,8 +234,7 @@ func (s search) page(looked int64) (from, to int64) {
 }
 
 func (s search) read(ctx context.Context, sql string, args ...any) ([]eventlog.Recorded, error) {
-	return postgres.Collect(ctx, s.pool, "search the log", ScanRecorded,
-		sql, args...)
+	return postgres.Collect(ctx, s.pool, "search the log", ScanRecorded, sql, args...)
 }
 
 // found returns the result of a search of low to high. If the limit was reached, the range ends at the last match.

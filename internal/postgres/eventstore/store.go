@@ -165,16 +165,11 @@ func binary(id uuid.UUID) pgtype.UUID { return pgtype.UUID{Bytes: id, Valid: tru
 
 // append runs the statement and returns the events that are recorded with the ids.
 func (b batch) append(ctx context.Context, db postgres.Queryer, repeats bool) ([]eventlog.Recorded, error) {
-	rows, err := db.Query(ctx, appendStatement, b.args()...)
-	if err != nil {
-		return nil, b.classify(err)
-	}
 	placed := make(map[uuid.UUID]eventlog.Recorded, b.events())
-	var rec eventlog.Recorded
-	_, err = pgx.ForEachRow(rows, []any{&rec.Position, &rec.Version, &rec.ID, &rec.RecordedAt}, func() error {
-		placed[rec.ID] = rec
-		return nil
-	})
+	rows, err := db.Query(ctx, appendStatement, b.args()...)
+	if err == nil {
+		err = collectPlaced(rows, placed)
+	}
 	if err != nil {
 		return nil, b.classify(err)
 	}
@@ -189,15 +184,18 @@ func (b batch) append(ctx context.Context, db postgres.Queryer, repeats bool) ([
 func (b batch) queue(q *pgx.Batch) (recorded func() []eventlog.Recorded) {
 	placed := make(map[uuid.UUID]eventlog.Recorded, b.events())
 	q.Queue(`select * from append_events_or_fail($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`, b.args()...).
-		Query(func(rows pgx.Rows) error {
-			var rec eventlog.Recorded
-			_, err := pgx.ForEachRow(rows, []any{&rec.Position, &rec.Version, &rec.ID, &rec.RecordedAt}, func() error {
-				placed[rec.ID] = rec
-				return nil
-			})
-			return err
-		})
+		Query(func(rows pgx.Rows) error { return collectPlaced(rows, placed) })
 	return func() []eventlog.Recorded { return b.collect(placed, nil) }
+}
+
+// collectPlaced adds the places of new events to placed.
+func collectPlaced(rows pgx.Rows, placed map[uuid.UUID]eventlog.Recorded) error {
+	var rec eventlog.Recorded
+	_, err := pgx.ForEachRow(rows, []any{&rec.Position, &rec.Version, &rec.ID, &rec.RecordedAt}, func() error {
+		placed[rec.ID] = rec
+		return nil
+	})
+	return err
 }
 
 // collect completes the new events with the sent data, and inserts the recorded repeats.
@@ -230,13 +228,9 @@ func (b batch) explain(ctx context.Context, db postgres.Queryer, placed map[uuid
 			}
 		}
 	}
-	rows, err := db.Query(ctx, SelectEvents+` where id = any($1)`, missing)
+	found, err := postgres.Collect(ctx, db, "read repeated events", ScanRecorded, SelectEvents+` where id = any($1)`, missing)
 	if err != nil {
-		return nil, postgres.Classify(err, "read repeated events")
-	}
-	found, err := pgx.CollectRows(rows, ScanRecorded)
-	if err != nil {
-		return nil, postgres.Classify(err, "read repeated events")
+		return nil, err
 	}
 	repeats := make(map[uuid.UUID]eventlog.Recorded, len(found))
 	for _, rec := range found {
@@ -260,17 +254,15 @@ func refusal(ctx context.Context, db postgres.Queryer, a eventlog.Append, taken 
 	if taken {
 		return eventlog.Refuse(eventlog.ErrDuplicate, a, 0)
 	}
-	rows, err := db.Query(ctx, `select account, version, closed from streams where id = $1`, a.Stream)
-	if err != nil {
-		return postgres.Classify(err, "read a stream's version")
-	}
 	var account string
 	var version int64
 	var closed bool
-	_, err = pgx.ForEachRow(rows, []any{&account, &version, &closed}, func() error { return nil })
+	err := postgres.Each(ctx, db, "read a stream's version", func(row pgx.CollectableRow) error {
+		return row.Scan(&account, &version, &closed)
+	}, `select account, version, closed from streams where id = $1`, a.Stream)
 	switch {
 	case err != nil:
-		return postgres.Classify(err, "read a stream's version")
+		return err
 	case account != a.Account && version > 0:
 		return eventlog.Refuse(eventlog.ErrForeign, a, version)
 	case closed && !a.Reopen:

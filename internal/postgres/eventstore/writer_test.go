@@ -3,8 +3,10 @@ package eventstore_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -136,6 +138,65 @@ func TestADecisionThatAcceptsRepeatsKeepsWhatIsRecorded(t *testing.T) {
 	require.Equal(t, first[0], written.Events[0])
 	require.Equal(t, "new", written.Events[1].Stream)
 	require.Equal(t, []int{2, 1}, []int{w.count(t, `select count(*) from events`), w.count(t, `select count(*) from notes`)})
+}
+
+// The log refuses what the first attempt appends; the next one finds that there is nothing to append any more, but rows to write.
+func TestADecisionThatIsMadeAgainMayAppendNothing(t *testing.T) {
+	t.Parallel()
+	w := newWriting(t)
+	_, err := w.store.Append(t.Context(), noted("taken", 0, "x"))
+	require.NoError(t, err)
+	attempts := 0
+	written, err := w.store.Write(t.Context(), eventstore.Decision{
+		What: "decide again", Read: func(*pgx.Batch) { attempts++ },
+		Decide: func(ctx context.Context, tx postgres.Tx, c *eventstore.Changes) error {
+			if attempts == 1 {
+				return noting("first", noted("taken", 0, "y")).Decide(ctx, tx, c)
+			}
+			return noting("second").Decide(ctx, tx, c)
+		},
+	})
+	require.NoError(t, err)
+	require.Empty(t, written.Events)
+	require.Equal(t, 2, attempts)
+	require.Equal(t, 1, w.count(t, `select count(*) from notes where text = 'second'`))
+	require.Equal(t, 1, w.count(t, `select count(*) from notes`))
+	require.Equal(t, 1, w.count(t, `select count(*) from events`))
+}
+
+// The commit of an attempt succeeds without an answer. Nobody has told the tail of its events, so the attempt that finds this out
+// wakes it: here, nothing else does within the test.
+func TestReadersAreWokenForACommitWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	for name, refused := range map[string]bool{"the next attempt is refused": true, "the next attempt finds nothing to do": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dsn := storetest.NewDatabase(t)
+			pool, wake := storetest.OpenPool(t, dsn), eventstore.NewWake(dsn, slog.New(slog.DiscardHandler))
+			tail := openTail(t, pool, dsn, wake, eventstore.TailerOptions{Poll: time.Hour})
+			background(t, tail.Run)
+			_ = settled(t, tail)
+			store, silent := eventstore.New(pool, eventlogtest.Registry(t), wake), eventstore.New(pool, eventlogtest.Registry(t), nil)
+			a := noted("s", 0, "recorded")
+			attempts := 0
+			written, err := store.RepeatAmbiguous(t.Context(), a.Events[0].ID, func(ctx context.Context) ([]eventlog.Recorded, error) {
+				if attempts++; attempts == 1 {
+					_, err := silent.Append(ctx, a)
+					require.NoError(t, err)
+					return nil, postgres.Ambiguous(errors.New("no answer"))
+				}
+				if refused {
+					return nil, eventlog.Refuse(eventlog.ErrDuplicate, a, 0)
+				}
+				return nil, nil
+			})
+			require.NoError(t, err)
+			require.Equal(t, refused, written.Earlier)
+			require.Equal(t, 2, attempts)
+			events := within(t, func(ctx context.Context) ([]eventlog.Recorded, error) { return tail.Next(ctx, tail.Start(), 1) })
+			require.Equal(t, a.Events[0].ID, events[0].ID)
+		})
+	}
 }
 
 // note is a command that writes a row and an event of its own.

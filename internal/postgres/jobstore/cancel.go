@@ -96,23 +96,19 @@ func (s *Store) endWaiting(ctx context.Context, tx postgres.Tx, c *eventstore.Ch
 }
 
 func canceledWaiting(id job.ID, r job.CancelRequest) eventlog.Append {
-	return eventlog.Append{
-		Stream: id.Stream(), Account: r.Account, Expected: eventlog.AnyVersion, Close: true,
-		Events: []eventlog.Event{{ID: job.EventID(id, 0, "", 0, job.TypeCanceled), Type: job.TypeCanceled, Data: job.CanceledV1{}}},
-		Meta:   eventlog.Meta{Actor: cmp.Or(r.Actor, r.Account), RequestID: r.RequestID, Reason: r.Reason},
-	}
+	return eventlog.AppendTo(id.Stream(), r.Account, cancelMeta(r),
+		eventlog.Event{ID: job.EventID(id, 0, "", 0, job.TypeCanceled), Type: job.TypeCanceled, Data: job.CanceledV1{}}).Closing()
 }
 
 // cancelRequested has one event id per run, so that a second request records nothing.
-func cancelRequested(h job.RunRef, r job.CancelRequest) eventlog.Append {
-	return eventlog.Append{
-		Stream: h.Job.Stream(), Account: r.Account, Expected: eventlog.AnyVersion,
-		Events: []eventlog.Event{{
-			ID:   job.EventID(h.Job, h.Run, "", 0, job.TypeCancelRequested),
-			Type: job.TypeCancelRequested, Data: job.CancelRequestedV1{Run: h.Run},
-		}},
-		Meta: eventlog.Meta{Actor: cmp.Or(r.Actor, r.Account), RequestID: r.RequestID, Reason: r.Reason},
-	}
+func cancelRequested(of job.RunRef, r job.CancelRequest) eventlog.Append {
+	id := job.EventID(of.Job, of.Run, "", 0, job.TypeCancelRequested)
+	return eventlog.AppendTo(of.Job.Stream(), r.Account, cancelMeta(r),
+		eventlog.Event{ID: id, Type: job.TypeCancelRequested, Data: job.CancelRequestedV1{Run: of.Run}})
+}
+
+func cancelMeta(r job.CancelRequest) eventlog.Meta {
+	return eventlog.Meta{Actor: cmp.Or(r.Actor, r.Account), RequestID: r.RequestID, Reason: r.Reason}
 }
 
 // Waiting implements job.Store.
@@ -126,8 +122,7 @@ func (s *Store) WithSlot(ctx context.Context, account string) ([]job.ID, error) 
 }
 
 func (s *Store) list(ctx context.Context, query, account string) ([]job.ID, error) {
-	return postgres.Collect(ctx, s.pool, "list jobs of account "+account, pgx.RowTo[job.ID],
-		query, account)
+	return postgres.Collect(ctx, s.pool, "list jobs of account "+account, pgx.RowTo[job.ID], query, account)
 }
 
 func ids(in []job.ID) []string {

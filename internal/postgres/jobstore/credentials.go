@@ -2,7 +2,6 @@ package jobstore
 
 import (
 	"context"
-	"errors"
 
 	"github.com/jackc/pgx/v5"
 
@@ -13,10 +12,10 @@ import (
 
 // Sealed returns the encrypted credential of a job that has not ended, or NotFound if it has none.
 func (j *Store) Sealed(ctx context.Context, id job.ID) ([]byte, error) {
-	var sealed []byte
-	err := j.pool.QueryRow(ctx, `select sealed from sealed_credentials where job_id = $1`, id).Scan(&sealed)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, fault.New(fault.NotFound, "", "job %s has no credential", id)
+	sealed, ok, err := postgres.One(ctx, j.pool, "read the credential of job "+string(id), pgx.RowTo[[]byte],
+		`select sealed from sealed_credentials where job_id = $1`, id)
+	if err == nil && !ok {
+		err = fault.New(fault.NotFound, "", "job %s has no credential", id)
 	}
-	return sealed, postgres.Classify(err, "read the credential of job "+string(id))
+	return sealed, err
 }

@@ -1,6 +1,7 @@
 package jobstore_test
 
 import (
+	"context"
 	"sync"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 	"github.com/millrace-dev/millrace/internal/postgres/jobstore"
@@ -237,7 +239,17 @@ func TestAMeteredAccountNeedsCreditToSubmit(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, y.credits.Grant(t.Context(), account.LocalID, 1, "ops", "trial"))
 	y.must(t, job.NewJob{IdempotencyKey: "k"})
-	require.NoError(t, y.credits.Hold(t.Context(), account.LocalID, "call", 1))
+	_, err = y.events.Write(t.Context(), eventstore.Decision{
+		What: "reserve credit",
+		Decide: func(ctx context.Context, tx postgres.Tx, c *eventstore.Changes) error {
+			reserved, err := y.credits.Reserve(ctx, tx, account.LocalID, "call", 1)
+			if err == nil {
+				err = c.Append(reserved...)
+			}
+			return err
+		},
+	})
+	require.NoError(t, err)
 	_, err = y.submit(t, job.NewJob{IdempotencyKey: "k"})
 	require.Equal(t, fault.CodeIdempotencyKeyReuse, fault.CodeOf(err), "a used key is reported before the lack of credit")
 	full := job.Bounds{QueueDepth: -1}

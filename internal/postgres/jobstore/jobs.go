@@ -6,7 +6,6 @@ package jobstore
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -55,10 +54,7 @@ var kind = admission.Kind[job.RunRef]{
 	},
 	Start: func(ref job.RunRef) outbox.Intent { return intentOf(job.Start{RunRef: ref}) },
 	Admitted: func(ref job.RunRef) eventlog.Append {
-		return eventlog.Append{
-			Stream: ref.Job.Stream(), Account: ref.Account, Expected: eventlog.AnyVersion,
-			Events: []eventlog.Event{admitted(ref.Job)}, Meta: eventlog.Meta{Actor: "admission"},
-		}
+		return eventlog.AppendTo(ref.Job.Stream(), ref.Account, eventlog.Meta{Actor: "admission"}, admitted(ref.Job))
 	},
 }
 
@@ -156,11 +152,7 @@ const firstRun = 1
 
 // intentOf returns the intent to start a run.
 func intentOf(start job.Start) outbox.Intent {
-	payload, err := json.Marshal(start)
-	if err != nil {
-		panic(err) // strings and ints always marshal
-	}
-	return outbox.Intent{WorkflowID: start.Job.WorkflowID(start.Run), Kind: outbox.StartRunGraph, Payload: payload}
+	return outbox.New(outbox.StartRunGraph, start.Job.WorkflowID(start.Run), start)
 }
 
 func admitted(id job.ID) eventlog.Event {

@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/millrace-dev/millrace/internal/domain/call"
@@ -84,21 +83,16 @@ func (m *NodeMarks) clearUncleared(ctx context.Context) {
 // Dead returns the number of processes with a mark at the node that have stopped their heartbeats, as call.Heartbeats
 // decides.
 func (m *NodeMarks) Dead(ctx context.Context, ref job.RunRef, node string) (int, error) {
-	rows, err := m.pool.Query(ctx, `select m.worker, coalesce(w.seen_at, 'epoch') from node_marks m left join call_workers w on w.id = m.worker
+	signs, err := postgres.Map[string, time.Time](ctx, m.pool, "read the marks of a node",
+		`select m.worker, coalesce(w.seen_at, 'epoch') from node_marks m left join call_workers w on w.id = m.worker
 		where m.job_id = $1 and m.run = $2 and m.node = $3 and m.worker <> $4`, ref.Job, ref.Run, node, m.worker)
-	if err != nil {
-		return 0, postgres.Classify(err, "read the marks of a node")
-	}
 	dead := 0
-	var worker string
-	var sign time.Time
-	_, err = pgx.ForEachRow(rows, []any{&worker, &sign}, func() error {
+	for worker, sign := range signs {
 		if !m.heartbeats.Alive(worker, sign) {
 			dead++
 		}
-		return nil
-	})
-	return dead, postgres.Classify(err, "read the marks of a node")
+	}
+	return dead, err
 }
 
 // ForgetMarks deletes the marks of runs that have ended.

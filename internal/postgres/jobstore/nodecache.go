@@ -37,16 +37,14 @@ select key, entry from hits`
 // Find implements nodecache.Store.
 func (n *NodeCache) Find(ctx context.Context, account string, keys []nodecache.Key, age time.Duration) ([]nodecache.Entry, error) {
 	return postgres.Collect(ctx, n.pool, "look into the node cache", func(row pgx.CollectableRow) (e nodecache.Entry, err error) {
-		var key []byte
-		var text string
+		var key, text []byte
 		if err := row.Scan(&key, &text); err != nil {
 			return e, err
 		}
-		err = json.Unmarshal([]byte(text), &e)
+		err = json.Unmarshal(text, &e)
 		copy(e.Key[:], key)
 		return e, err
-	},
-		findCached, account, raw(keys), age.Seconds())
+	}, findCached, account, raw(keys), age.Seconds())
 }
 
 func raw(keys []nodecache.Key) [][]byte {
@@ -86,21 +84,17 @@ func assetsOf(e nodecache.Entry) []uuid.UUID {
 // Evict implements nodecache.Store: it removes entries past age, then the least recently used ones, until the rest
 // has at most most bytes.
 func (n *NodeCache) Evict(ctx context.Context, most int64, age time.Duration, limit int) (values []string, gone int, err error) {
-	rows, err := n.pool.Query(ctx, `with ranked as (
+	texts, err := postgres.Collect(ctx, n.pool, "shorten the node cache", pgx.RowTo[string], `with ranked as (
 			select account, key, made_at, sum(bytes) filter (where made_at > now() - make_interval(secs => $2))
 				over (order by used_at desc, account, key) as total from node_cache)
 		, doomed as (select account, key from ranked where total > $1 or made_at <= now() - make_interval(secs => $2) limit $3)
 		delete from node_cache c using doomed d where c.account = d.account and c.key = d.key returning c.entry`,
 		most, age.Seconds(), limit)
-	if err != nil {
-		return nil, 0, postgres.Classify(err, "shorten the node cache")
-	}
-	texts, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	for _, text := range texts {
 		var e nodecache.Entry
 		if json.Unmarshal([]byte(text), &e) == nil { // an unreadable entry has no values to remove
 			values = append(values, e.Values...)
 		}
 	}
-	return values, len(texts), postgres.Classify(err, "shorten the node cache")
+	return values, len(texts), err
 }

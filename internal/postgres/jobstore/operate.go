@@ -52,11 +52,8 @@ func (s *Store) Requeue(ctx context.Context, id job.ID, actor, reason string) er
 }
 
 func requeued(ref job.RunRef, actor, reason string) eventlog.Append {
-	return eventlog.Append{
-		Stream: ref.Job.Stream(), Account: ref.Account, Expected: eventlog.AnyVersion,
-		Events: []eventlog.Event{{ID: uuid.New(), Type: job.TypeRequeued, Data: job.RequeuedV1{Run: ref.Run}}},
-		Meta:   eventlog.Meta{Actor: actor, Reason: reason},
-	}
+	return eventlog.AppendTo(ref.Job.Stream(), ref.Account, eventlog.Meta{Actor: actor, Reason: reason},
+		eventlog.NewEvent(job.TypeRequeued, job.RequeuedV1{Run: ref.Run}))
 }
 
 // Requeued returns how often a job was restarted.
@@ -120,13 +117,9 @@ func (s *Store) Drop(ctx context.Context, orphans Orphans, actor, reason string)
 				c.Queue(`delete from sealed_credentials where job_id = $1`, ref.Job)
 				c.Queue(`update job_lanes set running = (select count(*) from job_slots where account = $1),
 					queued = (select count(*) from job_queue where account = $1) where account = $1`, ref.Account)
-				data := audit.RowDroppedV1{Job: ref.Job, Account: ref.Account, Run: ref.Run}
-				dropped[i] = eventlog.Event{ID: uuid.New(), Type: audit.TypeRowDropped, Data: data}
+				dropped[i] = eventlog.NewEvent(audit.TypeRowDropped, audit.RowDroppedV1{Job: ref.Job, Account: ref.Account, Run: ref.Run})
 			}
-			return c.Append(eventlog.Append{
-				Stream: audit.ReconcileStream, Account: gate.All, Expected: eventlog.AnyVersion, Events: dropped,
-				Meta: eventlog.Meta{Actor: actor, Reason: reason},
-			})
+			return c.Append(eventlog.AppendTo(audit.ReconcileStream, gate.All, eventlog.Meta{Actor: actor, Reason: reason}, dropped...))
 		},
 	})
 	return err

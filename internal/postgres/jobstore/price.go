@@ -21,7 +21,7 @@ func (s *Store) reserve(ctx context.Context, db postgres.Tx, l admissionState, n
 		return nil, nil
 	}
 	n.Submitted.Price = &n.Price
-	return s.credits.HoldTx(ctx, db, n.Account, n.ID.HoldID(), n.Price.Hold())
+	return s.credits.Reserve(ctx, db, n.Account, n.ID.HoldID(), n.Price.Hold())
 }
 
 // charge settles a job's reserved credit, if there is any, with the cost of its run.
@@ -38,9 +38,9 @@ func (s *Store) charge(ctx context.Context, db postgres.Tx, l admissionState, e 
 		return nil, err
 	}
 	if total := bill.Total(e.Type); total > 0 {
-		return s.credits.SettleTx(ctx, db, e.Account, e.ID.HoldID(), total)
+		return s.credits.Settle(ctx, db, e.Account, e.ID.HoldID(), total)
 	}
-	return s.credits.ReleaseTx(ctx, db, e.Account, e.ID.HoldID())
+	return s.credits.Release(ctx, db, e.Account, e.ID.HoldID())
 }
 
 // bill adds up the cost of a run's events: those in the log and those recorded with its end.
@@ -70,5 +70,5 @@ func (s *Store) releaseReservations(ctx context.Context, tx postgres.Tx, l admis
 	for i, id := range waiting {
 		holds[i] = id.HoldID()
 	}
-	return s.credits.ReleaseAllTx(ctx, tx, account, holds)
+	return s.credits.ReleaseAll(ctx, tx, account, holds)
 }

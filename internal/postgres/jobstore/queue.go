@@ -50,18 +50,10 @@ const nearEnd = 256
 // QueuePositions returns how many waiting jobs of the account run before each of some jobs: 0 = it is next. Jobs that do not
 // wait are absent.
 func (s *Store) QueuePositions(ctx context.Context, account string, ids []job.ID) (map[job.ID]int64, error) {
-	positions := make(map[job.ID]int64, len(ids))
 	if len(ids) == 0 {
-		return positions, nil
+		return map[job.ID]int64{}, nil
 	}
-	rows, err := s.pool.Query(ctx, positionsSQL, account, ids, nearEnd)
-	if err != nil {
-		return nil, postgres.Classify(err, "number the queue")
-	}
-	var id job.ID
-	var ahead int64
-	_, err = pgx.ForEachRow(rows, []any{&id, &ahead}, func() error { positions[id] = ahead; return nil })
-	return positions, postgres.Classify(err, "number the queue")
+	return postgres.Map[job.ID, int64](ctx, s.pool, "number the queue", positionsSQL, account, ids, nearEnd)
 }
 
 // Remaining returns the number of the account's unfinished jobs.

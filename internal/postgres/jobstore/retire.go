@@ -19,12 +19,9 @@ import (
 // first one after the given job. It reads the view, which may lag behind; the caller checks again.
 func (s *Store) Overdue(ctx context.Context, states []job.State, before time.Time, after job.Overdue, limit int) ([]job.Overdue, error) {
 	return postgres.Collect(ctx, s.pool, "list jobs past their retention", func(row pgx.CollectableRow) (job.Overdue, error) {
-		var state []byte
 		var o job.Overdue
-		if err := row.Scan(&state, &o.CreatedAt); err != nil {
-			return o, err
-		}
-		return o, json.Unmarshal(state, &o.Job)
+		err := row.Scan(&o.Job, &o.CreatedAt)
+		return o, err
 	},
 		`select job, created_at from jobs_v1
 		where created_at <= $1 and (created_at, id) > ($2, $3) and state = any($4)
@@ -56,11 +53,8 @@ func (s *Store) ExpireWaiting(ctx context.Context, account string, expiring []jo
 }
 
 func expired(id job.ID, account string) eventlog.Append {
-	return eventlog.Append{
-		Stream: id.Stream(), Account: account, Expected: eventlog.AnyVersion, Close: true,
-		Events: []eventlog.Event{{ID: job.EventID(id, 0, "", 0, job.TypeExpired), Type: job.TypeExpired, Data: job.ExpiredV1{}}},
-		Meta:   eventlog.Meta{Actor: "retention"},
-	}
+	return eventlog.AppendTo(id.Stream(), account, eventlog.Meta{Actor: "retention"},
+		eventlog.Event{ID: job.EventID(id, 0, "", 0, job.TypeExpired), Type: job.TypeExpired, Data: job.ExpiredV1{}}).Closing()
 }
 
 // errNotEnded means that a job cannot be retired.
@@ -147,12 +141,9 @@ func (s *Store) ForgetArchives(ctx context.Context, before time.Time, limit int)
 
 // forgotten reports whether a retired job's archive was deleted.
 func forgotten(ctx context.Context, db postgres.Queryer, id job.ID) (bool, error) {
-	rows, err := db.Query(ctx, `select forgotten_at is not null from job_archives where job_id = $1`, id)
-	if err != nil {
-		return false, postgres.Classify(err, "look for the archive of job "+string(id))
-	}
-	gone, err := pgx.CollectRows(rows, pgx.RowTo[bool])
-	return len(gone) == 1 && gone[0], postgres.Classify(err, "look for the archive of job "+string(id))
+	gone, _, err := postgres.One(ctx, db, "find the archive of job "+string(id), pgx.RowTo[bool],
+		`select forgotten_at is not null from job_archives where job_id = $1`, id)
+	return gone, err
 }
 
 // Events returns all events of a job. The events of a retired job come from its archive, followed by the event of the

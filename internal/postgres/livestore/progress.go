@@ -5,12 +5,12 @@ package livestore
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/stream"
 )
 
@@ -35,32 +35,26 @@ const saveSteps = `with gone as (
 
 // SaveSteps implements stream.StepStore.
 func (p *Progress) SaveSteps(ctx context.Context, steps []stream.NodeStep) error {
-	var jobs, nodes, waiting []string
-	var runs, values, limits []int
+	if len(steps) == 0 {
+		return nil
+	}
+	var rows postgres.Columns
 	for _, s := range steps {
-		jobs, nodes, runs = append(jobs, string(s.Job)), append(nodes, s.Node), append(runs, s.Run)
-		values, limits = append(values, s.Step.Value), append(limits, s.Step.Max)
-		waiting = append(waiting, s.Step.Waiting)
+		rows.Add(string(s.Job), s.Node, s.Run, s.Step.Value, s.Step.Max, s.Step.Waiting)
 	}
-	if _, err := p.pool.Exec(ctx, saveSteps, jobs, nodes, runs, values, limits, waiting); err != nil {
-		return fmt.Errorf("save the steps of %d nodes: %w", len(steps), err)
-	}
-	return nil
+	_, err := p.pool.Exec(ctx, saveSteps, rows.Args()...)
+	return postgres.Classify(err, "save the steps of nodes")
 }
 
 // Steps returns the last known steps of the nodes of one run of a job. The caller has checked that the job belongs to
 // the account, and ignores nodes that no longer run.
 func (p *Progress) Steps(ctx context.Context, id job.ID, run int) (map[string]stream.Step, error) {
-	rows, err := p.pool.Query(ctx, `select node, value, max, waiting from node_progress where job = $1 and run = $2`, id, run)
-	if err != nil {
-		return nil, fmt.Errorf("read the steps of job %s: %w", id, err)
-	}
 	steps := map[string]stream.Step{}
-	var node string
-	var step stream.Step
-	_, err = pgx.ForEachRow(rows, []any{&node, &step.Value, &step.Max, &step.Waiting}, func() error {
+	return steps, postgres.Each(ctx, p.pool, "read the steps of a job", func(row pgx.CollectableRow) error {
+		var node string
+		var step stream.Step
+		err := row.Scan(&node, &step.Value, &step.Max, &step.Waiting)
 		steps[node] = step
-		return nil
-	})
-	return steps, err
+		return err
+	}, `select node, value, max, waiting from node_progress where job = $1 and run = $2`, id, run)
 }

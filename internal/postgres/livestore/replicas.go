@@ -2,12 +2,12 @@ package livestore
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/stream/peer"
 )
 
@@ -24,32 +24,23 @@ func NewReplicas(pool *pgxpool.Pool) *Replicas { return &Replicas{pool: pool} }
 
 // Announce implements peer.Directory. It also deletes processes whose heartbeats stopped long ago.
 func (r *Replicas) Announce(ctx context.Context, self peer.Replica) ([]peer.Replica, error) {
-	rows, err := r.pool.Query(ctx, `with gone as (delete from replicas where heartbeat < now() - interval '1 hour'), self as (
+	return postgres.Collect(ctx, r.pool, "announce this replica", pgx.RowToStructByPos[peer.Replica],
+		`with gone as (delete from replicas where heartbeat < now() - interval '1 hour'), self as (
 			insert into replicas (id, url, heartbeat) values ($1, $2, now())
 			on conflict (id) do update set url = excluded.url, heartbeat = excluded.heartbeat returning id, url)
 		select id, url from self union all
 		select id, url from replicas where heartbeat > now() - make_interval(secs => $3) and id <> $1 order by id`,
 		self.ID, self.URL, replicaAlive.Seconds())
-	if err != nil {
-		return nil, fmt.Errorf("announce replica %s: %w", self.ID, err)
-	}
-	return pgx.CollectRows(rows, pgx.RowToStructByPos[peer.Replica])
 }
 
 // Peers implements peer.Directory.
 func (r *Replicas) Peers(ctx context.Context) ([]peer.Replica, error) {
-	rows, err := r.pool.Query(ctx, `select id, url from replicas where heartbeat > now() - make_interval(secs => $1) order by id`,
-		replicaAlive.Seconds())
-	if err != nil {
-		return nil, fmt.Errorf("list replicas: %w", err)
-	}
-	return pgx.CollectRows(rows, pgx.RowToStructByPos[peer.Replica])
+	return postgres.Collect(ctx, r.pool, "list replicas", pgx.RowToStructByPos[peer.Replica],
+		`select id, url from replicas where heartbeat > now() - make_interval(secs => $1) order by id`, replicaAlive.Seconds())
 }
 
 // Deregister implements peer.Directory.
 func (r *Replicas) Deregister(ctx context.Context, self peer.Replica) error {
-	if _, err := r.pool.Exec(ctx, `delete from replicas where id = $1`, self.ID); err != nil {
-		return fmt.Errorf("remove replica %s from the list: %w", self.ID, err)
-	}
-	return nil
+	_, err := r.pool.Exec(ctx, `delete from replicas where id = $1`, self.ID)
+	return postgres.Classify(err, "remove this replica from the list")
 }

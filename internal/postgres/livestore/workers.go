@@ -68,14 +68,10 @@ func (w *Workers) announce(ctx context.Context, id string, rules Rules) error {
 // Rules returns the common rules of all workers with a recent heartbeat: the addresses that all of them allow, and
 // the classes that any of them cannot run. ok is false without such a worker, or if none has a version with rules.
 func (w *Workers) Rules(ctx context.Context) (agreed Rules, ok bool, err error) {
-	rows, err := w.pool.Query(ctx, `select rules from workers
+	all, err := postgres.Collect(ctx, w.pool, "read the rules of workers", pgx.RowTo[Rules], `select rules from workers
 		where rules is not null and heartbeat > now() - make_interval(secs => $1)`, heartbeatValid.Seconds())
 	if err != nil {
-		return Rules{}, false, postgres.Classify(err, "read the rules of workers")
-	}
-	all, err := pgx.CollectRows(rows, pgx.RowTo[Rules])
-	if err != nil {
-		return Rules{}, false, postgres.Classify(err, "read the rules of workers")
+		return Rules{}, false, err
 	}
 	for i, r := range all {
 		if i == 0 {

@@ -5,13 +5,13 @@ package outboxstore
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
+	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
 // grace is how long a new intent is reserved for the process that wrote it before a relay may claim it.
@@ -39,7 +39,10 @@ const insertIntent = `insert into outbox (workflow_id, kind, payload, due_at) va
 
 // Claim implements outbox.Store: it leases the oldest intent of each workflow, if that is due.
 func (o *Store) Claim(ctx context.Context, limit int, lease time.Duration) ([]outbox.Intent, error) {
-	rows, err := o.pool.Query(ctx, `
+	return postgres.Collect(ctx, o.pool, "claim intents", func(row pgx.CollectableRow) (in outbox.Intent, err error) {
+		err = row.Scan(&in.ID, &in.WorkflowID, &in.Kind, &in.Payload, &in.Attempts)
+		return in, err
+	}, `
 		update outbox set due_at = now() + $2::interval, attempts = attempts + 1
 		where id in (
 			select id from outbox o
@@ -47,14 +50,6 @@ func (o *Store) Claim(ctx context.Context, limit int, lease time.Duration) ([]ou
 			  and not exists (select 1 from outbox p where p.workflow_id = o.workflow_id and p.id < o.id)
 			order by id limit $1 for update skip locked)
 		returning id, workflow_id, kind, payload, attempts`, limit, lease, clockSet)
-	if err != nil {
-		return nil, fmt.Errorf("claim intents: %w", err)
-	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (outbox.Intent, error) {
-		var in outbox.Intent
-		err := row.Scan(&in.ID, &in.WorkflowID, &in.Kind, &in.Payload, &in.Attempts)
-		return in, err
-	})
 }
 
 // Done implements outbox.Store.
@@ -75,17 +70,19 @@ func Queue(batch *pgx.Batch, intents []outbox.Intent) {
 	if len(intents) == 0 {
 		return
 	}
-	workflows, kinds, payloads := make([]string, len(intents)), make([]string, len(intents)), make([]string, len(intents))
+	var rows postgres.Columns
 	for i := range intents {
 		in := &intents[i]
 		if in.Payload == nil {
 			in.Payload = []byte("null")
 		}
-		workflows[i], kinds[i], payloads[i] = in.WorkflowID, string(in.Kind), string(in.Payload)
+		rows.Add(in.WorkflowID, string(in.Kind), string(in.Payload))
 	}
-	record := func() *pgx.QueuedQuery { return batch.Queue(insertIntents, workflows, kinds, payloads, grace) }
-	if len(intents) == 1 {
-		record = func() *pgx.QueuedQuery { return batch.Queue(insertIntent, workflows[0], kinds[0], payloads[0], grace) }
+	record := func() *pgx.QueuedQuery { return batch.Queue(insertIntents, append(rows.Args(), grace)...) }
+	if in := intents[0]; len(intents) == 1 {
+		record = func() *pgx.QueuedQuery {
+			return batch.Queue(insertIntent, in.WorkflowID, string(in.Kind), string(in.Payload), grace)
+		}
 	}
 	record().Query(func(rows pgx.Rows) error {
 		ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])

@@ -147,13 +147,9 @@ const deliveryColumns = `id, seq, account, webhook::text, subject, kind, body, s
 	tries`
 
 func scanDelivery(row pgx.CollectableRow) (found numbered, err error) {
-	var tries []byte
 	d := &found.Delivery
 	err = row.Scan(&d.ID, &found.seq, &d.Account, &d.Webhook, &d.Subject, &d.Kind, &d.Body, &d.State, &d.Attempts, &d.Replays, &d.CreatedAt,
-		&d.DueAt, &d.EndedAt, &tries)
-	if err == nil {
-		err = json.Unmarshal(tries, &d.Tries)
-	}
+		&d.DueAt, &d.EndedAt, &d.Tries)
 	return found, err
 }
 
@@ -173,15 +169,11 @@ func (s *Store) Deliveries(ctx context.Context, q webhook.Query) (webhook.Page, 
 	if q.Webhook != "" {
 		of = (*string)(&q.Webhook)
 	}
-	rows, err := s.pool.Query(ctx, `select `+deliveryColumns+` from webhook_deliveries
+	found, err := postgres.Collect(ctx, s.pool, "list deliveries", scanDelivery, `select `+deliveryColumns+` from webhook_deliveries
 		where ($1 = '' or account = $1) and ($2::uuid is null or webhook = $2) and ($3 = '' or state = $3) and ($4 = 0 or seq < $4)
 		order by seq desc limit $5`, q.Account, of, string(q.State), q.Before, limit+1)
 	if err != nil {
-		return webhook.Page{}, postgres.Classify(err, "list deliveries")
-	}
-	found, err := pgx.CollectRows(rows, scanDelivery)
-	if err != nil {
-		return webhook.Page{}, postgres.Classify(err, "list deliveries")
+		return webhook.Page{}, err
 	}
 	var page webhook.Page
 	if len(found) > limit {
@@ -197,16 +189,12 @@ func (s *Store) Deliveries(ctx context.Context, q webhook.Query) (webhook.Page, 
 // Delivery returns one delivery of an account; account "" = any, for operators. A delivery of another account is
 // NotFound.
 func (s *Store) Delivery(ctx context.Context, account string, id uuid.UUID) (webhook.Delivery, error) {
-	rows, err := s.pool.Query(ctx, `select `+deliveryColumns+` from webhook_deliveries where id = $1 and ($2 = '' or account = $2)`, id,
-		account)
-	if err != nil {
-		return webhook.Delivery{}, postgres.Classify(err, "read a delivery")
+	found, ok, err := postgres.One(ctx, s.pool, "read a delivery", scanDelivery,
+		`select `+deliveryColumns+` from webhook_deliveries where id = $1 and ($2 = '' or account = $2)`, id, account)
+	if err == nil && !ok {
+		err = webhook.ErrNoDelivery()
 	}
-	found, err := pgx.CollectExactlyOneRow(rows, scanDelivery)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return webhook.Delivery{}, webhook.ErrNoDelivery()
-	}
-	return found.Delivery, postgres.Classify(err, "read a delivery")
+	return found.Delivery, err
 }
 
 // State is the state of all deliveries, for operators.

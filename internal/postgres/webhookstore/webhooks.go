@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -74,19 +73,8 @@ func effect(c *eventstore.Changes, change webhook.Change) {
 
 // Sealed implements webhook.Store.
 func (s *Store) Sealed(ctx context.Context, account string) (map[webhook.ID][]byte, error) {
-	rows, err := s.pool.Query(ctx, `select id::text, sealed from webhook_endpoints where account = $1`, account)
-	if err != nil {
-		return nil, postgres.Classify(err, "read webhooks")
-	}
-	all := map[webhook.ID][]byte{}
-	var id string
-	var sealed []byte
-	_, err = pgx.ForEachRow(rows, []any{&id, &sealed}, func() error {
-		all[webhook.ID(id)] = sealed
-		sealed = nil
-		return nil
-	})
-	return all, postgres.Classify(err, "read webhooks")
+	return postgres.Map[webhook.ID, []byte](ctx, s.pool, "read webhooks",
+		`select id::text, sealed from webhook_endpoints where account = $1`, account)
 }
 
 // Reseal implements webhook.Store.
@@ -134,14 +122,11 @@ func EnqueueDeliveries(ctx context.Context, tx pgx.Tx, all []webhook.Delivery) e
 
 // deliveryArgs returns the arguments of enqueueDeliveries.
 func deliveryArgs(all []webhook.Delivery) []any {
-	var ids, webhooks []string
-	var accounts, subjects, words, bodies []string
+	var rows postgres.Columns
 	for _, d := range all {
-		ids, webhooks = append(ids, d.ID.String()), append(webhooks, string(d.Webhook))
-		accounts, subjects = append(accounts, d.Account), append(subjects, d.Subject)
-		words, bodies = append(words, string(d.Kind)), append(bodies, string(d.Body))
+		rows.Add(d.ID.String(), d.Account, string(d.Webhook), d.Subject, string(d.Kind), string(d.Body))
 	}
-	return []any{ids, accounts, webhooks, subjects, words, bodies}
+	return rows.Args()
 }
 
 // Replay implements webhook.Store.
@@ -166,10 +151,7 @@ func (s *Store) Replay(ctx context.Context, r webhook.ReplayRequest) (replayed i
 				return eventstore.ErrNothing
 			}
 			data := webhook.ReplayedV1{Webhook: r.Webhook, Deliveries: replayed, Delivery: r.Only}
-			return c.Append(eventlog.Append{
-				Stream: webhook.Stream(r.Account), Account: r.Account, Expected: eventlog.AnyVersion, Meta: r.Meta,
-				Events: []eventlog.Event{{ID: uuid.New(), Type: webhook.TypeReplayed, Data: data}},
-			})
+			return c.Append(eventlog.AppendTo(webhook.Stream(r.Account), r.Account, r.Meta, eventlog.NewEvent(webhook.TypeReplayed, data)))
 		},
 	})
 	if err != nil {
