@@ -61,7 +61,8 @@ func translate(n *yaml.Node, levels int) (*yaml.Node, error) {
 func translateKeyword(p pair, parent *yaml.Node, levels int) ([]*yaml.Node, error) {
 	key := p.key.Value
 	if !refusedKeywords[key] && !slices.Contains(keywords, key) && !strings.HasPrefix(key, "x-") {
-		return nil, &problem{p.key, fmt.Sprintf("%q is not a keyword of a schema; within braces, put a text with a comma in quotation marks", key)}
+		return nil, &problem{p.key, fmt.Sprintf("%q is not a keyword of a schema; within braces, put a text with a comma in quotation marks",
+			key)}
 	}
 	if refusedKeywords[key] {
 		return nil, &problem{p.key, fmt.Sprintf("the keyword %s has no equivalent in OpenAPI 3.0; use a YAML anchor, anyOf or a rule", key)}
