@@ -22,7 +22,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/eventlog/eventlogtest"
-	"github.com/millrace-dev/millrace/internal/storage/blob/mem"
+	"github.com/millrace-dev/millrace/internal/storage/blob/blobtest/mem"
 	"github.com/millrace-dev/millrace/internal/stream"
 )
 

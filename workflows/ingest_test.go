@@ -16,7 +16,7 @@ import (
 	"github.com/millrace-dev/millrace/activities/upkeep"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
-	"github.com/millrace-dev/millrace/internal/storage/blob/mem"
+	"github.com/millrace-dev/millrace/internal/storage/blob/blobtest/mem"
 	"github.com/millrace-dev/millrace/workflows"
 )
 

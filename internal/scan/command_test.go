@@ -11,7 +11,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/scan"
-	"github.com/millrace-dev/millrace/internal/storage/blob/mem"
+	"github.com/millrace-dev/millrace/internal/storage/blob/blobtest/mem"
 )
 
 // program returns a scanner made of a shell script.

@@ -34,7 +34,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/serverstore"
 	"github.com/millrace-dev/millrace/internal/postgres/storetest"
 	sim "github.com/millrace-dev/millrace/internal/sim/comfyui"
-	"github.com/millrace-dev/millrace/internal/storage/blob/mem"
+	"github.com/millrace-dev/millrace/internal/storage/blob/blobtest/mem"
 	"github.com/millrace-dev/millrace/internal/stream"
 	"github.com/millrace-dev/millrace/test/served"
 )

@@ -14,8 +14,8 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
+	"github.com/millrace-dev/millrace/internal/storage/blob/blobtest/mem"
 	"github.com/millrace-dev/millrace/internal/storage/blob/disk"
-	"github.com/millrace-dev/millrace/internal/storage/blob/mem"
 )
 
 // counted are references in memory: how many assets use each blob.

@@ -25,7 +25,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/jobstore"
 	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
-	"github.com/millrace-dev/millrace/internal/storage/blob/mem"
+	"github.com/millrace-dev/millrace/internal/storage/blob/blobtest/mem"
 )
 
 type bundle struct {

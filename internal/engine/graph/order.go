@@ -1,7 +1,7 @@
 package graph
 
 import (
-	"container/heap"
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -13,25 +13,31 @@ import (
 // before it are saved.
 func (b *builder) order(outputs []string) {
 	nodes := b.plan.Nodes
-	q := &readyQueue{rank: b.ranks(), found: b.discovery(outputs)}
+	rank, found := b.ranks(), b.discovery(outputs)
+	before := func(a, b int) int { return cmp.Or(cmp.Compare(rank[a], rank[b]), cmp.Compare(found[a], found[b])) }
 	readers, waits := make([][]int, len(nodes)), make([]int, len(nodes))
+	var ready []int // in the order in which they run
+	release := func(u int) {
+		at, _ := slices.BinarySearchFunc(ready, u, before)
+		ready = slices.Insert(ready, at, u)
+	}
 	for u := range nodes {
 		for from := range nodes[u].producers() {
 			readers[from] = append(readers[from], u)
 			waits[u]++
 		}
 		if waits[u] == 0 {
-			q.units = append(q.units, u)
+			release(u)
 		}
 	}
-	heap.Init(q)
 	order := make([]int, 0, len(nodes))
-	for q.Len() > 0 {
-		u, _ := heap.Pop(q).(int)
+	for len(ready) > 0 {
+		u := ready[0]
+		ready = ready[1:]
 		order = append(order, u)
 		for _, r := range readers[u] {
 			if waits[r]--; waits[r] == 0 {
-				heap.Push(q, r)
+				release(r)
 			}
 		}
 	}
@@ -112,37 +118,6 @@ func (b *builder) renumber(order []int) {
 		b.units[nodes[i].ID] = i
 	}
 	b.plan.Nodes = nodes
-}
-
-// readyQueue is a heap of units that are ready.
-type readyQueue struct {
-	units       []int
-	rank, found []int // by unit
-}
-
-// Len implements heap.Interface.
-func (q *readyQueue) Len() int { return len(q.units) }
-
-// Less implements heap.Interface.
-func (q *readyQueue) Less(i, j int) bool {
-	a, b := q.units[i], q.units[j]
-	if q.rank[a] != q.rank[b] {
-		return q.rank[a] < q.rank[b]
-	}
-	return q.found[a] < q.found[b]
-}
-
-// Swap implements heap.Interface.
-func (q *readyQueue) Swap(i, j int) { q.units[i], q.units[j] = q.units[j], q.units[i] }
-
-// Push implements heap.Interface.
-func (q *readyQueue) Push(u any) { q.units = append(q.units, u.(int)) } //nolint:forcetypeassert // only units are pushed
-
-// Pop implements heap.Interface.
-func (q *readyQueue) Pop() any {
-	last := q.units[len(q.units)-1]
-	q.units = slices.Delete(q.units, len(q.units)-1, len(q.units))
-	return last
 }
 
 // sortedKeys returns the keys of m sorted, because results must not depend on the order of a map.

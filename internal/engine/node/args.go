@@ -9,76 +9,94 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Reader reads typed arguments of a call and keeps the first failure, so that a class reads all its inputs and checks
-// Err once. A missing or mistyped argument is fault.Invalid with code input_type.
-type Reader struct {
-	args Args
-	err  error
+// unreadable is the panic with which a typed read of an argument ends the run of a class; Invocation.Run returns its error.
+type unreadable struct{ err error }
+
+// Has reports whether the argument is present; absent optional inputs are not. Of a class that takes lists, the methods of
+// Call that read arguments read the first value of a list.
+func (c *Call) Has(name string) bool { return c.argument(name) != nil }
+
+func (c *Call) argument(name string) Value {
+	if list := c.Lists[name]; len(list) > 0 {
+		return list[0]
+	}
+	return c.Args[name]
 }
 
-// Reader returns a reader of the arguments.
-func (a Args) Reader() *Reader { return &Reader{args: a} }
-
-// Err returns the first failure, or nil.
-func (r *Reader) Err() error { return r.err }
-
-// Has reports whether the argument is present; absent optional inputs are not.
-func (r *Reader) Has(name string) bool {
-	v, ok := r.args[name]
-	return ok && v != nil
+// Given reads an optional argument with one of the methods of the call; if it is absent, Given returns or.
+func Given[T any](c *Call, name string, read func(name string) T, or T) T {
+	if !c.Has(name) {
+		return or
+	}
+	return read(name)
 }
 
-// Image returns an image argument.
-func (r *Reader) Image(name string) *raster.Image { return argument[*raster.Image](r, name) }
+// Image returns an image argument. Like all methods that read an argument, it ends the run if the argument is missing or has
+// another type; the run then fails with fault.Invalid and code input_type.
+func (c *Call) Image(name string) *raster.Image { return argument[*raster.Image](c, name) }
 
-// Mask returns a mask argument. A mask without pixels is fault.Invalid with code empty_image.
-func (r *Reader) Mask(name string) *raster.Mask {
-	m := r.AnyMask(name)
-	if m != nil && m.Empty() && r.err == nil {
-		r.err = fault.New(fault.Invalid, fault.CodeEmptyImage, "the mask %s of %d × %d × %d pixels is empty", name, m.Frames(), m.Width(),
-			m.Height())
+// Frames returns the single frames of all images of a list.
+func (c *Call) Frames(name string) []*raster.Image {
+	var frames []*raster.Image
+	for _, value := range c.Lists[name] {
+		im := asType[*raster.Image](name, value)
+		for i := range im.Frames() {
+			frames = append(frames, im.Frame(i))
+		}
+	}
+	return frames
+}
+
+// Mask returns a mask argument. A mask without pixels ends the run with code empty_image.
+func (c *Call) Mask(name string) *raster.Mask {
+	m := c.AnyMask(name)
+	if m.Empty() {
+		panic(unreadable{fault.New(fault.Invalid, fault.CodeEmptyImage, "the mask %s of %d × %d × %d pixels is empty", name, m.Frames(),
+			m.Width(), m.Height())})
 	}
 	return m
 }
 
 // AnyMask returns a mask argument, which may have no pixels.
-func (r *Reader) AnyMask(name string) *raster.Mask { return argument[*raster.Mask](r, name) }
+func (c *Call) AnyMask(name string) *raster.Mask { return argument[*raster.Mask](c, name) }
 
 // Sound returns an audio argument.
-func (r *Reader) Sound(name string) *media.Sound { return argument[*media.Sound](r, name) }
+func (c *Call) Sound(name string) *media.Sound { return argument[*media.Sound](c, name) }
 
 // Video returns a video argument.
-func (r *Reader) Video(name string) *media.Video { return argument[*media.Video](r, name) }
+func (c *Call) Video(name string) *media.Video { return argument[*media.Video](c, name) }
 
 // Layers returns a layers argument.
-func (r *Reader) Layers(name string) *layers.Stack { return argument[*layers.Stack](r, name) }
+func (c *Call) Layers(name string) *layers.Stack { return argument[*layers.Stack](c, name) }
 
 // String returns a string argument.
-func (r *Reader) String(name string) string { return argument[string](r, name) }
+func (c *Call) String(name string) string { return argument[string](c, name) }
 
 // Bool returns a boolean argument.
-func (r *Reader) Bool(name string) bool { return argument[bool](r, name) }
+func (c *Call) Bool(name string) bool { return argument[bool](c, name) }
 
 // Int returns an integer argument; a whole float is accepted.
-func (r *Reader) Int(name string) int {
-	if f, ok := r.args[name].(float64); ok && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+func (c *Call) Int(name string) int {
+	if f, ok := c.argument(name).(float64); ok && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
 		return int(f)
 	}
-	return int(argument[int64](r, name))
+	return int(argument[int64](c, name))
 }
 
 // Float returns a float argument; an integer is accepted.
-func (r *Reader) Float(name string) float64 {
-	if i, ok := r.args[name].(int64); ok {
+func (c *Call) Float(name string) float64 {
+	if i, ok := c.argument(name).(int64); ok {
 		return float64(i)
 	}
-	return argument[float64](r, name)
+	return argument[float64](c, name)
 }
 
-func argument[T any](r *Reader, name string) T {
-	v, ok := r.args[name].(T)
-	if !ok && r.err == nil {
-		r.err = fault.New(fault.Invalid, fault.CodeInputType, "input %s is missing or has the wrong type", name)
+func argument[T any](c *Call, name string) T { return asType[T](name, c.argument(name)) }
+
+func asType[T any](name string, value Value) T {
+	v, ok := value.(T)
+	if !ok {
+		panic(unreadable{fault.New(fault.Invalid, fault.CodeInputType, "input %s is missing or has the wrong type", name)})
 	}
 	return v
 }

@@ -15,9 +15,7 @@ func ExampleClass() {
 		Inputs:  []node.Input{{Name: "text", Type: node.String}},
 		Outputs: []node.Output{{Type: node.String, Name: "text"}},
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
-			r := call.Args.Reader()
-			text := r.String("text")
-			return node.Result{Outputs: []node.Value{strings.ToUpper(text)}}, r.Err()
+			return node.Result{Outputs: []node.Value{strings.ToUpper(call.String("text"))}}, nil
 		},
 	}
 	registry, err := node.NewRegistry(upper)

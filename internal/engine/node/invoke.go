@@ -63,7 +63,7 @@ func (inv Invocation) idle() bool {
 
 // Run calls the class once, or once for each element of the longest list, and joins the results. A call with a
 // Blocker among its arguments does not run; its outputs are Blockers. call holds everything but the arguments. A
-// panic of the class becomes an error of kind Internal.
+// panic of the class becomes an error of kind Internal, and an argument that it could not read one of kind Invalid.
 func (inv Invocation) Run(ctx context.Context, call Call) (Result, error) {
 	if inv.Class.InputIsList {
 		call.Lists = inv.lists()
@@ -120,7 +120,10 @@ func (inv Invocation) end(results []Result) Result {
 // once calls the class and checks its result.
 func (inv Invocation) once(ctx context.Context, call Call) (res Result, err error) {
 	defer func() {
-		if p := recover(); p != nil {
+		p := recover()
+		if argument, is := p.(unreadable); is {
+			err = argument.err
+		} else if p != nil {
 			err = fault.Wrap(fmt.Errorf("%v\n%s", p, debug.Stack()), fault.Internal, fault.CodeNodePanic,
 				"class %s stopped unexpectedly", inv.Class.Name)
 		}

@@ -18,11 +18,10 @@ func joiner() *node.Class {
 		Inputs:  []node.Input{{Name: "a", Type: node.String}, {Name: "b", Type: node.String}},
 		Outputs: []node.Output{{Type: node.String}, {Type: node.Int}},
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			text := in.String("a") + in.String("b")
+			text := call.String("a") + call.String("b")
 			return node.Result{
 				Outputs: []node.Value{text, int64(len(text))}, UI: map[string][]any{"text": {text}},
-			}, in.Err()
+			}, nil
 		},
 	}
 }

@@ -151,9 +151,9 @@ type Class struct {
 	// LazyNeeds names the lazy inputs that are needed, given the evaluated arguments. Nil = all.
 	LazyNeeds func(args Args) []string
 
-	// Run computes the outputs. It must not keep or change its arguments and must observe ctx in long loops. Its errors
-	// have a fault.Kind: Invalid (bad input found while running), Exhausted (memory or pixels), Unavailable (another
-	// attempt may succeed).
+	// Run computes the outputs. It must not keep or change its arguments and must observe ctx in long loops. Only
+	// Invocation.Run calls it, because the methods of Call that read arguments may end it. Its errors have a fault.Kind:
+	// Invalid (bad input found while running), Exhausted (memory or pixels), Unavailable (another attempt may succeed).
 	Run func(ctx context.Context, call *Call) (Result, error)
 }
 

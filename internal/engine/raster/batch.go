@@ -59,11 +59,7 @@ func (e Engine) Join(ctx context.Context, images ...*Image) (*Image, error) {
 	for i, im := range images {
 		grids[i] = &im.grid
 	}
-	g, err := e.join(ctx, grids)
-	if err != nil {
-		return nil, err
-	}
-	return &Image{g}, nil
+	return asImage(e.join(ctx, grids))
 }
 
 func (e Engine) join(ctx context.Context, parts []*grid) (grid, error) {

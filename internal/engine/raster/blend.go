@@ -50,16 +50,12 @@ func (e Engine) Blend(ctx context.Context, first, second *Image, mode string, fa
 		}
 	}
 	keep, take := float32(1-factor), float32(factor)
-	g, err := e.zipRows(ctx, &first.grid, &second.grid, func(dst, a, b []float32) {
+	return asImage(e.zipRows(ctx, &first.grid, &second.grid, func(dst, a, b []float32) {
 		b = b[:len(a)]
 		for i, v := range a {
 			dst[i] = clamp(v*keep + mix(v, b[i])*take)
 		}
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &Image{g}, nil
+	}))
 }
 
 func overlay(a, b float32) float32 {

@@ -24,11 +24,7 @@ func (e Engine) Composite(ctx context.Context, destination, source *Image, mask 
 	if mask != nil {
 		p.mask = &mask.grid
 	}
-	g, err := e.paste(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	return &Image{g}, nil
+	return asImage(e.paste(ctx, p))
 }
 
 // paste describes drawing src on dst at (x, y).

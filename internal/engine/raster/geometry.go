@@ -9,20 +9,12 @@ import (
 // Crop returns the part of the image at (x, y) of at most width × height pixels. A corner outside the image is moved
 // inside; the part ends at the image's edges.
 func (e Engine) Crop(ctx context.Context, im *Image, x, y, width, height int) (*Image, error) {
-	g, err := e.crop(ctx, &im.grid, x, y, width, height)
-	if err != nil {
-		return nil, err
-	}
-	return &Image{g}, nil
+	return asImage(e.crop(ctx, &im.grid, x, y, width, height))
 }
 
 // CropMask does for masks what Crop does for images.
 func (e Engine) CropMask(ctx context.Context, m *Mask, x, y, width, height int) (*Mask, error) {
-	g, err := e.crop(ctx, &m.grid, x, y, width, height)
-	if err != nil {
-		return nil, err
-	}
-	return &Mask{g}, nil
+	return asMask(e.crop(ctx, &m.grid, x, y, width, height))
 }
 
 func (e Engine) crop(ctx context.Context, g *grid, x, y, width, height int) (grid, error) {
@@ -94,10 +86,7 @@ func (e Engine) arrange(ctx context.Context, im *Image, height, width int, from 
 			gather(out.row(nil, i), g.f32, at, step, g.c)
 		}
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &Image{out}, nil
+	return asImage(out, err)
 }
 
 // gather fills dst with pixels of c samples found at, at+step, ….

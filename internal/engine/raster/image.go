@@ -39,10 +39,7 @@ func NewImage(frames, height, width, channels int, pix []float32) (*Image, error
 // NewMask returns a mask of float samples and takes ownership of pix.
 func NewMask(frames, height, width int, pix []float32) (*Mask, error) {
 	g := grid{n: frames, h: height, w: width, c: 1, f32: pix}
-	if err := g.validate(len(pix)); err != nil {
-		return nil, err
-	}
-	return &Mask{g}, nil
+	return asMask(g, g.validate(len(pix)))
 }
 
 // EmptyMask returns a mask without pixels, whose height or width is zero, such as a crop outside a mask gives.
@@ -58,10 +55,23 @@ func imageOf(g grid, samples int) (*Image, error) {
 	if g.c != 1 && g.c != 3 && g.c != 4 {
 		return nil, fmt.Errorf("image of %d channels", g.c)
 	}
-	if err := g.validate(samples); err != nil {
+	return asImage(g, g.validate(samples))
+}
+
+// asImage returns the result of an operation as an image.
+func asImage(g grid, err error) (*Image, error) {
+	if err != nil {
 		return nil, err
 	}
 	return &Image{g}, nil
+}
+
+// asMask returns the result of an operation as a mask.
+func asMask(g grid, err error) (*Mask, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &Mask{g}, nil
 }
 
 func (g *grid) validate(samples int) error {

@@ -20,8 +20,7 @@ func (e Engine) Grow(ctx context.Context, m *Mask, steps int, tapered bool) (*Ma
 	}
 	if !tapered {
 		size := 2*min(steps, max(m.w, m.h)) + 1
-		g, err := e.extreme(ctx, m.grid, size/2, size-1-size/2, pick)
-		return &Mask{g}, err
+		return asMask(e.extreme(ctx, m.grid, size/2, size-1-size/2, pick))
 	}
 	cur, next := m.grid, m.like()
 	steps = min(steps, m.w+m.h)
@@ -89,21 +88,20 @@ func fade(n, first, last int) []float32 {
 // Threshold is 1 where the mask is above value and 0 elsewhere.
 func (e Engine) Threshold(ctx context.Context, m *Mask, value float64) (*Mask, error) {
 	limit := float32(value)
-	g, err := e.mapRows(ctx, &m.grid, 1, func(dst, src []float32) {
+	return asMask(e.mapRows(ctx, &m.grid, 1, func(dst, src []float32) {
 		for i, v := range src {
 			dst[i] = 0
 			if v > limit {
 				dst[i] = 1
 			}
 		}
-	})
-	return &Mask{g}, err
+	}))
 }
 
 // MatchColor is 1 where the image's colour, rounded to 8 bits, is exactly 0xRRGGBB.
 func (e Engine) MatchColor(ctx context.Context, im *Image, color int) (*Mask, error) {
 	im = im.WithChannels(max(3, im.c))
-	g, err := e.mapRows(ctx, &im.grid, 1, func(dst, src []float32) {
+	return asMask(e.mapRows(ctx, &im.grid, 1, func(dst, src []float32) {
 		level := func(v float32) int { return int(math.RoundToEven(float64(clamp(v) * 255))) }
 		for x := range dst {
 			p := src[x*im.c:][:3]
@@ -112,8 +110,7 @@ func (e Engine) MatchColor(ctx context.Context, im *Image, color int) (*Mask, er
 				dst[x] = 1
 			}
 		}
-	})
-	return &Mask{g}, err
+	}))
 }
 
 // maskModes are the operations of CombineMasks in the order of ComfyUI's list.

@@ -43,10 +43,7 @@ func (e Engine) Morph(ctx context.Context, im *Image, operation string, size int
 	default:
 		err = fault.New(fault.Invalid, fault.CodeUnknownOperation, "unknown operation %q", operation)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return &Image{g}, nil
+	return asImage(g, err)
 }
 
 func unchanged(g grid) (grid, error) { return g, nil }

@@ -21,14 +21,12 @@ func (e Engine) mapRows(ctx context.Context, g *grid, channels int, fn func(dst,
 
 // Invert returns 1 − x of every sample, alpha included.
 func (e Engine) Invert(ctx context.Context, im *Image) (*Image, error) {
-	g, err := e.mapRows(ctx, &im.grid, im.c, complement)
-	return &Image{g}, err
+	return asImage(e.mapRows(ctx, &im.grid, im.c, complement))
 }
 
 // InvertMask returns 1 − x of every sample.
 func (e Engine) InvertMask(ctx context.Context, m *Mask) (*Mask, error) {
-	g, err := e.mapRows(ctx, &m.grid, 1, complement)
-	return &Mask{g}, err
+	return asMask(e.mapRows(ctx, &m.grid, 1, complement))
 }
 
 func complement(dst, src []float32) {
@@ -43,23 +41,21 @@ func (e Engine) Channel(ctx context.Context, im *Image, channel int) (*Mask, err
 	if channel < 0 || channel >= im.c {
 		return nil, fault.New(fault.Invalid, fault.CodeNoChannel, "an image with %d channels has no channel %d", im.c, channel)
 	}
-	g, err := e.mapRows(ctx, &im.grid, 1, func(dst, src []float32) {
+	return asMask(e.mapRows(ctx, &im.grid, 1, func(dst, src []float32) {
 		for x := range dst {
 			dst[x] = src[x*im.c+channel]
 		}
-	})
-	return &Mask{g}, err
+	}))
 }
 
 // MaskImage returns the mask as a grey RGB image.
 func (e Engine) MaskImage(ctx context.Context, m *Mask) (*Image, error) {
-	g, err := e.mapRows(ctx, &m.grid, 3, func(dst, src []float32) {
+	return asImage(e.mapRows(ctx, &m.grid, 3, func(dst, src []float32) {
 		for x, v := range src {
 			d := dst[x*3:][:3]
 			d[0], d[1], d[2] = v, v, v
 		}
-	})
-	return &Image{g}, err
+	}))
 }
 
 // zipRows builds a float grid of the shape of a by applying fn to the rows of a and b. Both have the same size and
@@ -86,22 +82,20 @@ func (e Engine) zipRows(ctx context.Context, a, b *grid, fn func(dst, a, b []flo
 
 // Map applies fn to every sample, alpha included.
 func (e Engine) Map(ctx context.Context, im *Image, fn func(float32) float32) (*Image, error) {
-	g, err := e.mapRows(ctx, &im.grid, im.c, func(dst, src []float32) {
+	return asImage(e.mapRows(ctx, &im.grid, im.c, func(dst, src []float32) {
 		dst = dst[:len(src)]
 		for i, v := range src {
 			dst[i] = fn(v)
 		}
-	})
-	return &Image{g}, err
+	}))
 }
 
 // MapPixels returns an image of the same size with channels samples a pixel; fn sets the samples of each pixel.
 func (e Engine) MapPixels(ctx context.Context, im *Image, channels int, fn func(dst, src []float32)) (*Image, error) {
-	g, err := e.mapRows(ctx, &im.grid, channels, func(dst, src []float32) {
+	return asImage(e.mapRows(ctx, &im.grid, channels, func(dst, src []float32) {
 		for len(src) >= im.c {
 			fn(dst[:channels:channels], src[:im.c:im.c])
 			dst, src = dst[channels:], src[im.c:]
 		}
-	})
-	return &Image{g}, err
+	}))
 }

@@ -42,11 +42,7 @@ func ParseMethod(name string) (Method, error) {
 
 // Resize returns the image at exactly width × height.
 func (e Engine) Resize(ctx context.Context, im *Image, width, height int, m Method) (*Image, error) {
-	g, err := e.resize(ctx, &im.grid, height, width, m)
-	if err != nil {
-		return nil, err
-	}
-	return &Image{g}, nil
+	return asImage(e.resize(ctx, &im.grid, height, width, m))
 }
 
 // ResizeMask returns the mask at exactly width × height.

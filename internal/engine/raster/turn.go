@@ -33,10 +33,7 @@ func (e Engine) Turn(ctx context.Context, im *Image, degrees float64) (*Image, e
 			m.row(out.row8(nil, i), &from, i/h, i%h)
 		}
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &Image{out}, nil
+	return asImage(out, err)
 }
 
 // premultiplied returns the 8-bit form of the image. If the image has alpha, its colours are scaled by it.

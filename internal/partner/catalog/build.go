@@ -96,25 +96,17 @@ func (e *entry) compile(f *file) *Model {
 		ID: f.Provider + "/" + e.Model, Provider: f.Provider, Name: e.Model, Variant: e.Variant, Aliases: e.Aliases,
 		Title: or(e.Title, e.Model), Docs: e.Docs, Settings: f.Settings, Auth: f.Auth,
 		Protocol: or(e.Protocol, Sync),
-		Submit:   e.Submit.compile("POST"), Accepted: e.Accepted, Handle: e.Handle,
-		Poll: e.Poll.compile("GET"), Done: e.Done, Failed: e.Failed,
-		Result: e.Result.compile("GET"), Cancel: e.Cancel.compile("POST"),
-		Encoding: or(e.Encoding, "json"), Task: Task(e.Task), Idempotency: e.Idempotency,
+		Submit:   e.Submit.by("POST"), Accepted: e.Accepted, Handle: e.Handle,
+		Poll: e.Poll.by("GET"), Done: e.Done, Failed: e.Failed,
+		Result: e.Result.by("GET"), Cancel: e.Cancel.by("POST"),
+		Encoding: or(e.Encoding, "json"), Task: e.Task, Idempotency: e.Idempotency,
 		Limits: e.Limits.compile(), Message: e.Message,
 		Billing:    Billing{ChargesOnPolicyRejection: or(e.Charges, ChargesUnknown)},
 		Hosting:    Hosting{Assets: e.Hosting.Assets, Lifetime: time.Duration(e.Hosting.Lifetime), Links: e.Hosting.Links},
-		InputMedia: e.Media, Node: e.Node.compile(), ContentType: e.ContentType,
-		price: pricing{
-			exact: e.Price.Exact, low: e.Price.Low, high: e.Price.High,
-			quoted: e.Price.Quoted, settled: e.Price.Settled, asOf: e.Price.AsOf, unknown: e.Price.Unknown,
-		},
-		docs: &documents{},
+		InputMedia: e.Media, Node: e.Node, ContentType: e.ContentType, Errors: e.Errors, price: e.Price, docs: &documents{},
 	}
 	if e.Variant != "" {
 		m.ID += "/" + e.Variant
-	}
-	for _, r := range e.Errors {
-		m.Errors = append(m.Errors, ErrorRule(r))
 	}
 	for _, r := range e.Rules {
 		if r.Unpriced {
@@ -126,8 +118,10 @@ func (e *entry) compile(f *file) *Model {
 	return m
 }
 
-func (e endpoint) compile(method string) Endpoint {
-	return Endpoint{Method: or(e.Method, method), URL: e.URL, Headers: e.Headers, Body: e.Body}
+// by returns the endpoint with a method, unless the entry gives one.
+func (e Endpoint) by(method string) Endpoint {
+	e.Method = or(e.Method, method)
+	return e
 }
 
 func (l limits) compile() Limits {
@@ -172,7 +166,7 @@ func (m *Model) inconsistent() string {
 		return "auth of kind header needs header, the name of the header"
 	case m.Hosting.Lifetime > maxLifetime:
 		return fmt.Sprintf("hosting.lifetime is at most %s", maxLifetime)
-	case m.price.asOf == "":
+	case m.price.AsOf == "":
 		return "needs price; if the price is not known beforehand, price.unknown gives the reason"
 	default:
 		return ""

@@ -13,7 +13,7 @@ var commonFile []byte
 
 // common holds the rules that all entries share.
 type common struct {
-	Errors   []errorRule
+	Errors   []ErrorRule
 	Messages []Expr
 }
 
@@ -31,9 +31,7 @@ func (m *Model) addCommon() error {
 	if err != nil {
 		return err
 	}
-	for _, r := range c.Errors {
-		m.Errors = append(m.Errors, ErrorRule(r))
-	}
+	m.Errors = append(m.Errors, c.Errors...)
 	if m.Message.Set() {
 		m.Messages = append(m.Messages, m.Message)
 	}

@@ -29,25 +29,25 @@ type entry struct {
 	Title       string
 	Docs        string
 	Protocol    Protocol
-	Submit      endpoint
+	Submit      Endpoint
 	Accepted    Expr
 	Handle      Expr
-	Poll        endpoint
+	Poll        Endpoint
 	Done        Expr
 	Failed      Expr
-	Result      endpoint
-	Cancel      endpoint
+	Result      Endpoint
+	Cancel      Endpoint
 	Encoding    string
-	Task        task
+	Task        Task
 	Idempotency string `yaml:"idempotency_header"`
 	Limits      limits
 	Message     Expr
-	Errors      []errorRule
+	Errors      []ErrorRule
 	Charges     Charges `yaml:"charges_on_policy_rejection"`
-	Price       price
+	Price       pricing
 	Hosting     hosting
 	Media       map[string]string
-	Node        nodeRule
+	Node        NodeRule
 	ContentType string `yaml:"content_type"`
 	Input       yaml.Node
 	Output      yaml.Node
@@ -56,39 +56,11 @@ type entry struct {
 	Alternates  []alternate
 }
 
-type endpoint struct {
-	Method  string
-	URL     Template
-	Headers map[string]string
-	Body    Expr
-}
-
-type task struct {
-	ID      string
-	Members map[string]any
-}
-
 type limits struct {
 	Answer, Stall, Total duration
 	FirstPoll            duration `yaml:"first_poll"`
 	PollEvery            duration `yaml:"poll_every"`
 	Bytes                size
-}
-
-type errorRule struct {
-	When       Expr
-	Type       string
-	Subject    Expr
-	Validation string
-	Detail     string
-	Retryable  bool
-}
-
-type price struct {
-	Exact, Low, High Expr
-	Quoted, Settled  Expr
-	Unknown          string
-	AsOf             string `yaml:"as_of"`
 }
 
 type hosting struct {

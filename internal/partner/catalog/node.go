@@ -45,13 +45,6 @@ type NodeRule struct {
 	Uncached bool         // a repeated run with equal inputs calls the model again and is charged again
 }
 
-type nodeRule struct {
-	Outputs  []NodeOutput
-	Uncached bool
-}
-
-func (r nodeRule) compile() NodeRule { return NodeRule(r) }
-
 // NodeOutputs returns the outputs of the model's node class. If the entry declares none, an answer of bytes is a
 // picture or a file, depending on its content type; hosted assets are files; and a JSON answer is also a text.
 func (m *Model) NodeOutputs() []NodeOutput {

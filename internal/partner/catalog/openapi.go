@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -14,18 +13,11 @@ import (
 // type, bounds with boolean exclusivity, enum instead of const. It refuses keywords without a translation, so that a
 // mistake shows when the entry is loaded and not in a served document.
 func openAPISchema(node *yaml.Node) (json.RawMessage, error) {
-	var b bytes.Buffer
-	w := schemaWriter{out: &b, depth: 0}
-	if err := w.schema(node); err != nil {
+	translated, err := translate(node, maxSchemaDepth)
+	if err != nil {
 		return nil, err
 	}
-	return b.Bytes(), nil
-}
-
-type schemaWriter struct {
-	out   *bytes.Buffer
-	depth int
-	first bool
+	return ordered(translated)
 }
 
 // maxSchemaDepth bounds the nesting of a schema in an entry file.
@@ -37,27 +29,6 @@ var refusedKeywords = map[string]bool{
 	"dependentSchemas": true, "dependentRequired": true, "propertyNames": true, "unevaluatedProperties": true, "unevaluatedItems": true,
 }
 
-func (w *schemaWriter) schema(n *yaml.Node) error {
-	n = followed(n)
-	if w.depth++; w.depth > maxSchemaDepth {
-		return &problem{n, fmt.Sprintf("the schema is nested deeper than %d levels", maxSchemaDepth)}
-	}
-	defer func() { w.depth-- }()
-	if n.Kind != yaml.MappingNode {
-		return w.writeOrdered(n) // true, false
-	}
-	w.out.WriteByte('{')
-	w.first = true
-	for _, p := range pairs(n) {
-		if err := w.keyword(p, n); err != nil {
-			return err
-		}
-	}
-	w.out.WriteByte('}')
-	w.first = false
-	return nil
-}
-
 // keywords lists the keywords that both dialects share, and those that are translated.
 var keywords = []string{
 	"type", "enum", "const", "format", "title", "description", "default", "example", "examples", "deprecated", "readOnly", "writeOnly",
@@ -66,136 +37,104 @@ var keywords = []string{
 	"anyOf", "oneOf", "allOf", "not",
 }
 
-func (w *schemaWriter) keyword(p pair, parent *yaml.Node) error {
+// translate returns a schema in the dialect of OpenAPI 3.0; levels is how deep it may be nested.
+func translate(n *yaml.Node, levels int) (*yaml.Node, error) {
+	n = followed(n)
+	if levels == 0 {
+		return nil, &problem{n, fmt.Sprintf("the schema is nested deeper than %d levels", maxSchemaDepth)}
+	}
+	if n.Kind != yaml.MappingNode {
+		return n, nil // true, false
+	}
+	out := &yaml.Node{Kind: yaml.MappingNode}
+	for _, p := range pairs(n) {
+		members, err := translateKeyword(p, n, levels-1)
+		if err != nil {
+			return nil, err
+		}
+		out.Content = append(out.Content, members...)
+	}
+	return out, nil
+}
+
+// translateKeyword returns the keys and values that stand for a keyword.
+func translateKeyword(p pair, parent *yaml.Node, levels int) ([]*yaml.Node, error) {
 	key := p.key.Value
 	if !refusedKeywords[key] && !slices.Contains(keywords, key) && !strings.HasPrefix(key, "x-") {
-		return &problem{p.key, fmt.Sprintf("%q is not a keyword of a schema; within braces, put a text with a comma in quotation marks", key)}
+		return nil, &problem{p.key, fmt.Sprintf("%q is not a keyword of a schema; within braces, put a text with a comma in quotation marks",
+			key)}
 	}
 	if refusedKeywords[key] {
-		return &problem{p.key, fmt.Sprintf("the keyword %s has no equivalent in OpenAPI 3.0; use a YAML anchor, anyOf or a rule", key)}
+		return nil, &problem{p.key, fmt.Sprintf("the keyword %s has no equivalent in OpenAPI 3.0; use a YAML anchor, anyOf or a rule", key)}
 	}
 	switch key {
 	case "type":
-		return w.typed(p.value)
+		return translateType(p.value)
 	case "const":
-		w.name("enum")
-		w.out.WriteByte('[')
-		err := w.writeOrdered(p.value)
-		w.out.WriteByte(']')
-		return err
+		return []*yaml.Node{text("enum"), {Kind: yaml.SequenceNode, Content: []*yaml.Node{p.value}}}, nil
 	case "exclusiveMinimum", "exclusiveMaximum":
-		return w.exclusive(key, p.value, parent)
+		inclusive := map[string]string{"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}[key]
+		if child(parent, inclusive) != nil {
+			return nil, &problem{p.value, fmt.Sprintf("a schema may have %s or %s, not both", inclusive, key)}
+		}
+		return []*yaml.Node{text(inclusive), p.value, text(key), yes()}, nil
 	case "examples":
 		if len(p.value.Content) == 0 {
-			return nil
+			return nil, nil
 		}
-		w.name("example")
-		return w.writeOrdered(p.value.Content[0])
-	default:
-		w.name(key)
-		return w.value(key, p.value)
+		return []*yaml.Node{text("example"), p.value.Content[0]}, nil
 	}
+	value, err := translateValue(key, p.value, levels)
+	return []*yaml.Node{p.key, value}, err
 }
 
-// value writes the value of a keyword and translates the schemas in the value.
-func (w *schemaWriter) value(key string, n *yaml.Node) error {
+// translateValue translates the schemas in the value of a keyword.
+func translateValue(key string, n *yaml.Node, levels int) (*yaml.Node, error) {
 	n = followed(n)
+	out := &yaml.Node{Kind: n.Kind}
 	switch key {
+	case "items", "not", "additionalProperties":
+		return translate(n, levels)
 	case "properties":
-		return w.members(n)
-	case "items", "not":
-		return w.schema(n)
-	case "additionalProperties":
-		return w.schema(n)
+		for _, p := range pairs(n) {
+			schema, err := translate(p.value, levels)
+			if err != nil {
+				return nil, err
+			}
+			out.Content = append(out.Content, p.key, schema)
+		}
+		return out, nil
 	case "anyOf", "oneOf", "allOf":
-		w.out.WriteByte('[')
-		for i, each := range n.Content {
-			if i > 0 {
-				w.out.WriteByte(',')
+		for _, each := range n.Content {
+			schema, err := translate(each, levels)
+			if err != nil {
+				return nil, err
 			}
-			if err := w.schema(each); err != nil {
-				return err
-			}
+			out.Content = append(out.Content, schema)
 		}
-		w.out.WriteByte(']')
-		return nil
-	default:
-		return w.writeOrdered(n)
+		return out, nil
 	}
+	return n, nil
 }
 
-func (w *schemaWriter) members(n *yaml.Node) error {
-	w.out.WriteByte('{')
-	w.first = true
-	for _, p := range pairs(n) {
-		w.name(p.key.Value)
-		if err := w.schema(p.value); err != nil {
-			return err
-		}
-	}
-	w.out.WriteByte('}')
-	w.first = false
-	return nil
-}
-
-// typed writes a type; [T, "null"] becomes a nullable T.
-func (w *schemaWriter) typed(n *yaml.Node) error {
+// translateType translates a type; [T, "null"] becomes a nullable T.
+func translateType(n *yaml.Node) ([]*yaml.Node, error) {
 	n = followed(n)
 	if n.Kind != yaml.SequenceNode {
-		w.name("type")
-		return w.writeOrdered(n)
+		return []*yaml.Node{text("type"), n}, nil
 	}
-	var types []*yaml.Node
-	nullable := false
-	for _, t := range n.Content {
-		if t.Value == "null" {
-			nullable = true
-			continue
-		}
-		types = append(types, t)
-	}
+	isNull := func(t *yaml.Node) bool { return t.Value == "null" }
+	types := slices.DeleteFunc(slices.Clone(n.Content), isNull)
 	if len(types) != 1 {
-		return &problem{n, "OpenAPI 3.0 allows one type (and null) for a value; use anyOf for several"}
+		return nil, &problem{n, "OpenAPI 3.0 allows one type (and null) for a value; use anyOf for several"}
 	}
-	w.name("type")
-	if err := w.writeOrdered(types[0]); err != nil {
-		return err
+	out := []*yaml.Node{text("type"), types[0]}
+	if slices.ContainsFunc(n.Content, isNull) {
+		out = append(out, text("nullable"), yes())
 	}
-	if nullable {
-		w.name("nullable")
-		w.out.WriteString("true")
-	}
-	return nil
+	return out, nil
 }
 
-func (w *schemaWriter) exclusive(key string, n, parent *yaml.Node) error {
-	inclusive := map[string]string{"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}[key]
-	if child(parent, inclusive) != nil {
-		return &problem{n, fmt.Sprintf("a schema may have %s or %s, not both", inclusive, key)}
-	}
-	w.name(inclusive)
-	if err := w.writeOrdered(n); err != nil {
-		return err
-	}
-	w.name(key)
-	w.out.WriteString("true")
-	return nil
-}
+func text(s string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s} }
 
-func (w *schemaWriter) name(s string) {
-	if !w.first {
-		w.out.WriteByte(',')
-	}
-	w.first = false
-	encoded, err := json.Marshal(s)
-	if err == nil { // encoding a string cannot fail
-		w.out.Write(encoded)
-	}
-	w.out.WriteByte(':')
-}
-
-func (w *schemaWriter) writeOrdered(n *yaml.Node) error {
-	raw, err := ordered(n)
-	w.out.Write(raw)
-	return err
-}
+func yes() *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: "true"} }

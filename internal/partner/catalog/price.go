@@ -9,16 +9,16 @@ import (
 
 // pricing is the price part of an entry, in US dollars.
 type pricing struct {
-	exact, low, high Expr
-	quoted, settled  Expr
-	asOf             string
-	unknown          string // the reason why the entry has no price
+	Exact, Low, High Expr
+	Quoted, Settled  Expr
+	Unknown          string // the reason why the entry has no price
+	AsOf             string `yaml:"as_of"`
 }
 
 // decode returns the caller's body for the price expressions. Long strings are cut, unless an expression counts the
 // characters of a text or searches for a word in a text.
 func (p pricing) decode(body []byte) any {
-	for _, e := range []Expr{p.exact, p.low, p.high, p.quoted, p.settled} {
+	for _, e := range []Expr{p.Exact, p.Low, p.High, p.Quoted, p.Settled} {
 		if strings.Contains(e.source, "len(") || strings.Contains(e.source, " contains ") {
 			if whole, err := jsondoc.Whole(body); err == nil {
 				return whole
@@ -32,7 +32,7 @@ func (p pricing) decode(body []byte) any {
 // Priced reports whether the entry has a price. A body from which this price cannot be computed must be refused,
 // because the call would be free.
 func (m *Model) Priced() bool {
-	return m.price.unknown == "" && (m.price.exact.Set() || m.price.high.Set())
+	return m.price.Unknown == "" && (m.price.Exact.Set() || m.price.High.Set())
 }
 
 const microsPerDollar = 1_000_000
@@ -44,25 +44,25 @@ const maxMicros = 10_000 * microsPerDollar
 func (m *Model) Price(body []byte) Estimate {
 	p := m.price
 	scope := Scope{Input: p.decode(body)}
-	if exact, ok := micros(p.exact.Eval(scope)); ok {
-		return Estimate{Source: PriceExact, Min: exact, Max: exact, AsOf: p.asOf}
+	if exact, ok := micros(p.Exact.Eval(scope)); ok {
+		return Estimate{Source: PriceExact, Min: exact, Max: exact, AsOf: p.AsOf}
 	}
-	low, okLow := micros(p.low.Eval(scope))
-	high, okHigh := micros(p.high.Eval(scope))
+	low, okLow := micros(p.Low.Eval(scope))
+	high, okHigh := micros(p.High.Eval(scope))
 	switch {
 	case okLow && okHigh && low <= high:
-		return Estimate{Source: PriceEstimated, Min: low, Max: high, AsOf: p.asOf}
-	case p.unknown != "":
-		return Estimate{Source: PriceUnknown, AsOf: p.asOf, Reason: p.unknown}
+		return Estimate{Source: PriceEstimated, Min: low, Max: high, AsOf: p.AsOf}
+	case p.Unknown != "":
+		return Estimate{Source: PriceUnknown, AsOf: p.AsOf, Reason: p.Unknown}
 	default:
-		return Estimate{Source: PriceUnknown, AsOf: p.asOf, Reason: "the price of this input is known only after the call"}
+		return Estimate{Source: PriceUnknown, AsOf: p.AsOf, Reason: "the price of this input is known only after the call"}
 	}
 }
 
 // Quoted returns the price that the provider states when it accepts a submission, in millionths of a US dollar, or 0.
 // document is Outcome.Document of the submission.
 func (m *Model) Quoted(body []byte, document any) int64 {
-	amount, _ := micros(m.price.quoted.Eval(Scope{Status: 200, Input: m.price.decode(body), Body: document}))
+	amount, _ := micros(m.price.Quoted.Eval(Scope{Status: 200, Input: m.price.decode(body), Body: document}))
 	return amount
 }
 
@@ -89,7 +89,7 @@ func (m *Model) Settled(a Answer) int64 {
 
 // Stated returns the price that the answer itself states, and false if it states no price.
 func (m *Model) Stated(a Answer) (int64, bool) {
-	return micros(m.price.settled.Eval(Scope{Status: 200, Headers: a.Headers, Input: m.price.decode(a.Body), Body: a.Document}))
+	return micros(m.price.Settled.Eval(Scope{Status: 200, Headers: a.Headers, Input: m.price.decode(a.Body), Body: a.Document}))
 }
 
 // micros converts dollars to millionths. It rounds up so that no price is understated.

@@ -1,12 +1,12 @@
 package nodeclass
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/remote"
 	"github.com/millrace-dev/millrace/internal/partner/catalog"
 )
 
@@ -44,33 +44,6 @@ type property struct {
 	MaxLength   *int              `json:"maxLength"`
 }
 
-// member is a name and a value of an object.
-type member struct {
-	name  string
-	value json.RawMessage
-}
-
-// members returns the members of a JSON object in their order.
-func members(raw json.RawMessage) ([]member, error) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	if _, err := d.Token(); err != nil {
-		return nil, err
-	}
-	var list []member
-	for d.More() {
-		name, err := d.Token()
-		if err != nil {
-			return nil, err
-		}
-		m := member{name: name.(string)} // keys of JSON objects are strings
-		if err := d.Decode(&m.value); err != nil {
-			return nil, err
-		}
-		list = append(list, m)
-	}
-	return list, nil
-}
-
 // fields returns the members that a model's request may have. It returns nil if the model has no input schema or the
 // schema names no properties.
 func fields(m *catalog.Model) ([]field, error) {
@@ -87,13 +60,13 @@ func fields(m *catalog.Model) ([]field, error) {
 	if len(schema.Properties) == 0 {
 		return nil, nil
 	}
-	properties, err := members(schema.Properties)
+	properties, err := remote.Members(schema.Properties)
 	if err != nil {
 		return nil, err
 	}
 	list := make([]field, 0, len(properties))
 	for _, p := range properties {
-		f, err := fieldOf(p, slices.Contains(schema.Required, p.name), m.InputMedia[p.name])
+		f, err := fieldOf(p, slices.Contains(schema.Required, p.Name), m.InputMedia[p.Name])
 		if err != nil {
 			return nil, err
 		}
@@ -104,14 +77,14 @@ func fields(m *catalog.Model) ([]field, error) {
 	return list, nil
 }
 
-func fieldOf(m member, required bool, media string) (field, error) {
+func fieldOf(m remote.Member, required bool, media string) (field, error) {
 	var p property
-	if string(m.value) != "true" { // "anything"
-		if err := json.Unmarshal(m.value, &p); err != nil {
+	if string(m.Raw) != "true" { // "anything"
+		if err := json.Unmarshal(m.Raw, &p); err != nil {
 			return field{}, err
 		}
 	}
-	f := field{input: node.Input{Name: m.name, Section: node.Optional, Tooltip: p.Description}}
+	f := field{input: node.Input{Name: m.Name, Section: node.Optional, Tooltip: p.Description}}
 	if required {
 		f.input.Section = node.Required
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/partner/catalog"
 	"github.com/millrace-dev/millrace/internal/partner/router"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
-	"github.com/millrace-dev/millrace/internal/storage/blob/mem"
+	"github.com/millrace-dev/millrace/internal/storage/blob/blobtest/mem"
 )
 
 const entry = `

@@ -106,11 +106,7 @@ func (s *Server) sampler() *node.Class {
 
 // sample fills a latent with noise that depends on all arguments, in the requested number of steps.
 func (s *Server) sample(ctx context.Context, call *node.Call) (node.Result, error) {
-	in := call.Args.Reader()
-	steps := in.Int("steps")
-	if err := in.Err(); err != nil {
-		return node.Result{}, err
-	}
+	steps := call.Int("steps")
 	model, isModel := call.Args["model"].(*checkpoint)
 	from, isLatent := call.Args["latent_image"].(*classes.Samples)
 	if !isModel || !isLatent {

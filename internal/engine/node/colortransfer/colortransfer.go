@@ -66,14 +66,13 @@ type frame struct {
 func (f frame) pixels() int { return len(f.pix) / f.channels }
 
 func run(ctx context.Context, call *node.Call) (node.Result, error) {
-	in := call.Args.Reader()
-	target, ref := in.Image("image_target"), in.Image("image_ref")
-	t := transfer{method: in.String("method"), baseline: in.String("source_stats"), strength: in.Float("strength")}
+	target, ref := call.Image("image_target"), call.Image("image_ref")
+	t := transfer{method: call.String("method"), baseline: call.String("source_stats"), strength: call.Float("strength")}
 	if t.baseline == targetFrame {
-		t.index = in.Int("source_stats.target_index")
+		t.index = call.Int("source_stats.target_index")
 	}
-	if err := in.Err(); err != nil || t.strength == 0 {
-		return declare.One(target, err)
+	if t.strength == 0 {
+		return declare.One(target, nil)
 	}
 	if target.Channels() != ref.Channels() || t.method != histogram && target.Channels() != 3 {
 		return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType,

@@ -37,9 +37,7 @@ func TextClasses() []*node.Class {
 }
 
 // perImage completes a class that changes images one by one.
-func perImage(c node.Class, change func(ctx context.Context, e raster.Engine, im *raster.Image, in *node.Reader) (*raster.Image,
-	error),
-) *node.Class {
+func perImage(c node.Class, change func(ctx context.Context, call *node.Call, im *raster.Image) (*raster.Image, error)) *node.Class {
 	c.Module, c.Experimental = module, true
 	c.Inputs = append([]node.Input{declare.Image("images", "The images to change.")}, c.Inputs...)
 	c.Outputs = declare.Images("images")
@@ -47,13 +45,7 @@ func perImage(c node.Class, change func(ctx context.Context, e raster.Engine, im
 		c.Cost = declare.PerPixel(10)
 	}
 	c.Run = func(ctx context.Context, call *node.Call) (node.Result, error) {
-		in := call.Args.Reader()
-		im := in.Image("images")
-		if err := in.Err(); err != nil {
-			return node.Result{}, err
-		}
-		im, err := change(ctx, declare.Engine(call), im, in)
-		return declare.One(im, err)
+		return declare.One(change(ctx, call, call.Image("images")))
 	}
 	return &c
 }

@@ -12,19 +12,15 @@ import (
 )
 
 // group is a class that takes all images of a list at once and returns some of them.
-func group(c node.Class, choose func(ctx context.Context, e raster.Engine, frames []*raster.Image, in *node.Reader) ([]*raster.Image,
-	error),
+func group(
+	c node.Class, choose func(ctx context.Context, call *node.Call, frames []*raster.Image) ([]*raster.Image, error),
 ) *node.Class {
 	c.Module, c.Experimental, c.InputIsList = module, true, true
 	c.Inputs = append([]node.Input{declare.Image("images", "The images.")}, c.Inputs...)
 	c.Outputs = []node.Output{{Type: node.Image, Name: "images", IsList: true}}
 	c.Cost = declare.PerPixel(10)
 	c.Run = func(ctx context.Context, call *node.Call) (node.Result, error) {
-		frames, err := declare.Frames(call.Lists["images"], "images")
-		if err != nil {
-			return node.Result{}, err
-		}
-		chosen, err := choose(ctx, declare.Engine(call), frames, declare.Only(call.Lists).Reader())
+		chosen, err := choose(ctx, call, call.Frames("images"))
 		if err != nil {
 			return node.Result{}, err
 		}
@@ -42,7 +38,7 @@ func MergeImageLists() *node.Class {
 	return group(node.Class{
 		Name: "MergeImageLists", DisplayName: "Merge Image Lists (DEPRECATED)", Category: "image/batch", Deprecated: true,
 		Description: "Makes one list of single images.", SearchAliases: []string{"list", "merge list"},
-	}, func(_ context.Context, _ raster.Engine, frames []*raster.Image, _ *node.Reader) ([]*raster.Image, error) {
+	}, func(_ context.Context, _ *node.Call, frames []*raster.Image) ([]*raster.Image, error) {
 		return frames, nil
 	})
 }
@@ -53,11 +49,8 @@ func ShuffleDataset() *node.Class {
 		Name: "ShuffleDataset", DisplayName: "Shuffle Images List", Category: "image/batch",
 		Description: "Puts the images of a list into another order, which the seed chooses.", SearchAliases: []string{"shuffle", "randomize"},
 		Inputs: []node.Input{seed()},
-	}, func(_ context.Context, _ raster.Engine, frames []*raster.Image, in *node.Reader) ([]*raster.Image, error) {
-		seed := in.Int("seed")
-		if err := in.Err(); err != nil {
-			return nil, err
-		}
+	}, func(_ context.Context, call *node.Call, frames []*raster.Image) ([]*raster.Image, error) {
+		seed := call.Int("seed")
 		shuffled := make([]*raster.Image, len(frames))
 		for i, from := range random.ForNumPy(uint64(seed)).Permutation(len(frames)) {
 			shuffled[i] = frames[from]
@@ -74,16 +67,13 @@ func ImageDeduplication() *node.Class {
 		SearchAliases: []string{"deduplicate", "remove duplicates"},
 		Inputs: []node.Input{declare.Advanced(declare.Number("similarity_threshold", 0.95, 0, 1,
 			"The share of equal parts from which on two images are the same."))},
-	}, func(ctx context.Context, e raster.Engine, frames []*raster.Image, in *node.Reader) ([]*raster.Image, error) {
-		threshold := in.Float("similarity_threshold")
-		if err := in.Err(); err != nil {
-			return nil, err
-		}
+	}, func(ctx context.Context, call *node.Call, frames []*raster.Image) ([]*raster.Image, error) {
+		threshold := call.Float("similarity_threshold")
 		var kept []*raster.Image
 		var hashes []uint64
 	images:
 		for _, im := range frames {
-			hash, err := brightParts(ctx, e, im)
+			hash, err := brightParts(ctx, declare.Engine(call), im)
 			if err != nil {
 				return nil, err
 			}
@@ -149,15 +139,8 @@ func ImageGrid() *node.Class {
 }
 
 func runGrid(ctx context.Context, call *node.Call) (node.Result, error) {
-	frames, err := declare.Frames(call.Lists["images"], "images")
-	if err != nil {
-		return node.Result{}, err
-	}
-	in := declare.Only(call.Lists).Reader()
-	g := grid{columns: in.Int("columns"), width: in.Int("cell_width"), height: in.Int("cell_height"), gap: in.Int("padding")}
-	if err := in.Err(); err != nil {
-		return node.Result{}, err
-	}
+	frames := call.Frames("images")
+	g := grid{columns: call.Int("columns"), width: call.Int("cell_width"), height: call.Int("cell_height"), gap: call.Int("padding")}
 	if len(frames) == 0 || g.columns < 1 || g.width < 1 || g.height < 1 || g.gap < 0 {
 		// linked values are not checked against the input's range
 		return node.Result{}, fault.New(fault.Invalid, fault.CodeEmptyBatch,

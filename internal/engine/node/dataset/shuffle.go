@@ -49,11 +49,7 @@ func shuffled(c node.Class, lists ...node.Input) *node.Class {
 		c.Outputs = append(c.Outputs, node.Output{Type: in.Type, Name: in.Name, IsList: true})
 	}
 	c.Run = func(_ context.Context, call *node.Call) (node.Result, error) {
-		in := declare.Only(call.Lists).Reader()
-		seed := in.Int("seed")
-		if err := in.Err(); err != nil {
-			return node.Result{}, err
-		}
+		seed := call.Int("seed")
 		order := random.ForNumPy(uint64(seed)).Permutation(len(call.Lists[lists[0].Name]))
 		var res node.Result
 		for _, l := range lists {

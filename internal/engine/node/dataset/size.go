@@ -44,18 +44,15 @@ func byEdge(name, display, input string, def int, across func(w, h int) bool) *n
 			}
 			return max(upstream, edge*edge*assumedAspect)
 		},
-	}, func(ctx context.Context, e raster.Engine, im *raster.Image, in *node.Reader) (*raster.Image, error) {
-		edge := in.Int(input)
-		if err := in.Err(); err != nil {
-			return nil, err
-		}
+	}, func(ctx context.Context, call *node.Call, im *raster.Image) (*raster.Image, error) {
+		edge := call.Int(input)
 		w, h := edge, edge
 		if across(im.Width(), im.Height()) {
 			h = int(float64(im.Height()) * (float64(edge) / float64(im.Width())))
 		} else {
 			w = int(float64(im.Width()) * (float64(edge) / float64(im.Height())))
 		}
-		return e.Resize(ctx, im.EightBit(), w, h, raster.Lanczos)
+		return declare.Engine(call).Resize(ctx, im.EightBit(), w, h, raster.Lanczos)
 	})
 }
 
@@ -72,12 +69,9 @@ func CenterCropImages() *node.Class {
 		Name: "CenterCropImages", DisplayName: "Crop Image (Center)", Category: "image/transform",
 		Description: "Cuts a rectangle out of the middle of images.", SearchAliases: []string{"crop", "trim"},
 		Inputs: cropInputs(),
-	}, func(ctx context.Context, e raster.Engine, im *raster.Image, in *node.Reader) (*raster.Image, error) {
-		w, h := in.Int("width"), in.Int("height")
-		if err := in.Err(); err != nil {
-			return nil, err
-		}
-		return e.Crop(ctx, im.EightBit(), max(0, (im.Width()-w)/2), max(0, (im.Height()-h)/2), w, h)
+	}, func(ctx context.Context, call *node.Call, im *raster.Image) (*raster.Image, error) {
+		w, h := call.Int("width"), call.Int("height")
+		return declare.Engine(call).Crop(ctx, im.EightBit(), max(0, (im.Width()-w)/2), max(0, (im.Height()-h)/2), w, h)
 	})
 }
 
@@ -88,14 +82,11 @@ func RandomCropImages() *node.Class {
 		Name: "RandomCropImages", DisplayName: "Crop Image (Random)", Category: "image/transform",
 		Description: "Cuts a rectangle out of images at a place that the seed chooses.", SearchAliases: []string{"crop", "trim"},
 		Inputs: append(cropInputs(), seed()),
-	}, func(ctx context.Context, e raster.Engine, im *raster.Image, in *node.Reader) (*raster.Image, error) {
-		w, h, seed := in.Int("width"), in.Int("height"), in.Int("seed")
-		if err := in.Err(); err != nil {
-			return nil, err
-		}
+	}, func(ctx context.Context, call *node.Call, im *raster.Image) (*raster.Image, error) {
+		w, h, seed := call.Int("width"), call.Int("height"), call.Int("seed")
 		r := random.ForNumPy(uint64(seed))
 		x := r.Below(uint32(max(0, im.Width()-w)))
 		y := r.Below(uint32(max(0, im.Height()-h)))
-		return e.Crop(ctx, im.EightBit(), int(x), int(y), w, h)
+		return declare.Engine(call).Crop(ctx, im.EightBit(), int(x), int(y), w, h)
 	})
 }

@@ -15,20 +15,12 @@ const maxText = 16 << 20
 
 // text is a class that changes a text. It returns a list of one text instead of the text, as in ComfyUI, so that a
 // node that reads it gets a list.
-func text(c node.Class, change func(text string, in *node.Reader) string) *node.Class {
+func text(c node.Class, change func(call *node.Call, text string) string) *node.Class {
 	c.Category, c.Module, c.Experimental = "text", module, true
 	c.Inputs = append([]node.Input{declare.Text("texts", "The text.")}, c.Inputs...)
 	c.Outputs = []node.Output{{Type: node.String, Name: "texts"}}
 	c.Run = func(_ context.Context, call *node.Call) (node.Result, error) {
-		in := call.Args.Reader()
-		given := in.String("texts")
-		if err := in.Err(); err != nil {
-			return node.Result{}, err
-		}
-		changed := change(given, in)
-		if err := in.Err(); err != nil {
-			return node.Result{}, err
-		}
+		changed := change(call, call.String("texts"))
 		if len(changed) > maxText {
 			return node.Result{}, fault.New(fault.Exhausted, fault.CodeTextTooLong, "the text is longer than %d bytes", maxText)
 		}
@@ -43,14 +35,14 @@ func line(name, tooltip string) node.Input { return declare.Preset(declare.Text(
 func TextToLowercase() *node.Class {
 	return text(node.Class{
 		Name: "TextToLowercase", DisplayName: "Convert Text to Lowercase (DEPRECATED)", Deprecated: true, Description: "Makes a text lower case.",
-	}, func(text string, _ *node.Reader) string { return python.Lower(text) })
+	}, func(_ *node.Call, text string) string { return python.Lower(text) })
 }
 
 // TextToUppercase makes a text upper case.
 func TextToUppercase() *node.Class {
 	return text(node.Class{
 		Name: "TextToUppercase", DisplayName: "Convert Text to Uppercase (DEPRECATED)", Deprecated: true, Description: "Makes a text upper case.",
-	}, func(text string, _ *node.Reader) string { return python.Upper(text) })
+	}, func(_ *node.Call, text string) string { return python.Upper(text) })
 }
 
 // TruncateText keeps the first characters.
@@ -59,8 +51,8 @@ func TruncateText() *node.Class {
 		Name: "TruncateText", DisplayName: "Truncate Text", Description: "Keeps the first characters of a text.",
 		SearchAliases: []string{"truncate", "shorten"},
 		Inputs:        []node.Input{declare.Count("max_length", 77, 1, 10000, "How many characters stay.")},
-	}, func(text string, in *node.Reader) string {
-		runes, most := []rune(text), in.Int("max_length")
+	}, func(call *node.Call, text string) string {
+		runes, most := []rune(text), call.Int("max_length")
 		if most < 0 {
 			most = max(0, len(runes)+most)
 		}
@@ -73,7 +65,7 @@ func AddTextPrefix() *node.Class {
 	return text(node.Class{
 		Name: "AddTextPrefix", DisplayName: "Add Text Prefix (DEPRECATED)", Deprecated: true, Description: "Puts a text before another.",
 		Inputs: []node.Input{line("prefix", "What is put before.")},
-	}, func(text string, in *node.Reader) string { return in.String("prefix") + text })
+	}, func(call *node.Call, text string) string { return call.String("prefix") + text })
 }
 
 // AddTextSuffix puts a text after another text.
@@ -81,7 +73,7 @@ func AddTextSuffix() *node.Class {
 	return text(node.Class{
 		Name: "AddTextSuffix", DisplayName: "Add Text Suffix (DEPRECATED)", Deprecated: true, Description: "Puts a text behind another.",
 		Inputs: []node.Input{line("suffix", "What is put behind.")},
-	}, func(text string, in *node.Reader) string { return text + in.String("suffix") })
+	}, func(call *node.Call, text string) string { return text + call.String("suffix") })
 }
 
 // ReplaceText replaces every occurrence of a text.
@@ -90,8 +82,8 @@ func ReplaceText() *node.Class {
 		Name: "ReplaceText", DisplayName: "Replace Text (DEPRECATED)", Deprecated: true,
 		Description: "Replaces every occurrence of a text by another.",
 		Inputs:      []node.Input{line("find", "What is replaced."), line("replace", "What it is replaced by.")},
-	}, func(text string, in *node.Reader) string {
-		find, replace := in.String("find"), in.String("replace")
+	}, func(call *node.Call, text string) string {
+		find, replace := call.String("find"), call.String("replace")
 		if int64(len(text)+1)*int64(len(replace)+1) > maxText*16 { // refuse a result that would be too long before making it
 			return strings.Repeat(" ", maxText+1)
 		}
@@ -104,7 +96,7 @@ func StripWhitespace() *node.Class {
 	return text(node.Class{
 		Name: "StripWhitespace", DisplayName: "Strip Whitespace (DEPRECATED)", Deprecated: true,
 		Description: "Cuts white space off both ends of a text.",
-	}, func(text string, _ *node.Reader) string { return strings.TrimFunc(text, python.IsSpace) })
+	}, func(_ *node.Call, text string) string { return strings.TrimFunc(text, python.IsSpace) })
 }
 
 // MergeTextLists makes one list of all texts.

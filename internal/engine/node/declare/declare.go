@@ -7,7 +7,6 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/raster"
-	"github.com/millrace-dev/millrace/internal/fault"
 )
 
 // MaxSide is the largest width or height that an input may ask for.
@@ -100,32 +99,10 @@ func One(value node.Value, err error) (node.Result, error) {
 	return node.Result{Outputs: []node.Value{value}}, nil
 }
 
-// Only returns the single values of a class that takes lists, under the names of its inputs. Inputs in names are left
-// out.
-func Only(lists map[string]node.List, names ...string) node.Args {
-	args := node.Args{}
-	for name, list := range lists {
-		if len(list) > 0 {
-			args[name] = list[0]
-		}
+// Two returns the result of a class with two outputs.
+func Two[A, B node.Value](a A, b B, err error) (node.Result, error) {
+	if err != nil {
+		return node.Result{}, err
 	}
-	for _, name := range names {
-		delete(args, name)
-	}
-	return args
-}
-
-// Frames returns the single frames of all images of a list.
-func Frames(list node.List, name string) ([]*raster.Image, error) {
-	var frames []*raster.Image
-	for _, value := range list {
-		im, ok := value.(*raster.Image)
-		if !ok {
-			return nil, fault.New(fault.Invalid, fault.CodeInputType, "input %s is missing or has the wrong type", name)
-		}
-		for i := range im.Frames() {
-			frames = append(frames, im.Frame(i))
-		}
-	}
-	return frames, nil
+	return node.Result{Outputs: []node.Value{a, b}}, nil
 }

@@ -10,14 +10,6 @@ import (
 
 const moduleCompositing = "comfy_extras.nodes_compositing"
 
-// two returns the result of a class with an image and a mask.
-func two(im *raster.Image, mask *raster.Mask, err error) (node.Result, error) {
-	if err != nil {
-		return node.Result{}, err
-	}
-	return node.Result{Outputs: []node.Value{im, mask}}, nil
-}
-
 // SplitImageWithAlpha separates colours and transparency.
 func SplitImageWithAlpha() *node.Class {
 	return &node.Class{
@@ -28,12 +20,7 @@ func SplitImageWithAlpha() *node.Class {
 		Outputs:       []node.Output{{Type: node.Image}, {Type: node.Mask}},
 		Cost:          declare.PerPixel(3 * copyNanos),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			im := in.Image("image")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
-			return two(engine(call).SplitAlpha(ctx, im))
+			return declare.Two(engine(call).SplitAlpha(ctx, call.Image("image")))
 		},
 	}
 }
@@ -51,12 +38,7 @@ func JoinImageWithAlpha() *node.Class {
 		Outputs: declare.Images(""),
 		Cost:    declare.PerPixel(25),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			im, alpha := in.Image("image"), in.Mask("alpha")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
-			return declare.One(engine(call).JoinAlpha(ctx, im, alpha))
+			return declare.One(engine(call).JoinAlpha(ctx, call.Image("image"), call.Mask("alpha")))
 		},
 	}
 }
@@ -79,14 +61,10 @@ func PorterDuffImageComposite() *node.Class {
 		Outputs: []node.Output{{Type: node.Image}, {Type: node.Mask}},
 		Cost:    declare.PerPixel(60),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			src := raster.Layer{Image: in.Image("source"), Mask: in.Mask("source_alpha")}
-			dst := raster.Layer{Image: in.Image("destination"), Mask: in.Mask("destination_alpha")}
-			mode := in.String("mode")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
-			return two(engine(call).PorterDuff(ctx, src, dst, mode))
+			src := raster.Layer{Image: call.Image("source"), Mask: call.Mask("source_alpha")}
+			dst := raster.Layer{Image: call.Image("destination"), Mask: call.Mask("destination_alpha")}
+			mode := call.String("mode")
+			return declare.Two(engine(call).PorterDuff(ctx, src, dst, mode))
 		},
 	}
 }

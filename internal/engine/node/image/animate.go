@@ -31,12 +31,8 @@ func SaveAnimatedPNG() *node.Class {
 }
 
 func runSaveAnimated(ctx context.Context, call *node.Call) (node.Result, error) {
-	in := call.Args.Reader()
-	im, prefix := in.Image("images"), in.String("filename_prefix")
-	fps, level := in.Float("fps"), in.Int("compress_level")
-	if err := in.Err(); err != nil {
-		return node.Result{}, err
-	}
+	im, prefix := call.Image("images"), call.String("filename_prefix")
+	fps, level := call.Float("fps"), call.Int("compress_level")
 	if !(fps > 0) || level < 0 || level > 9 { // linked values are not checked against the input's range
 		return node.Result{}, fault.New(fault.Invalid, fault.CodeAnimation, "%g frames per second at compression %d cannot be written", fps,
 			level)

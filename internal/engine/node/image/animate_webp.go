@@ -49,12 +49,8 @@ func webpCost(_ node.Args, pixels int64) time.Duration {
 const maxWebPMillis = 1<<24 - 1
 
 func runSaveWebP(ctx context.Context, call *node.Call, lossy LossyWriter) (node.Result, error) {
-	in := call.Args.Reader()
-	im, prefix, fps := in.Image("images"), in.String("filename_prefix"), in.Float("fps")
-	lossless, quality, method := in.Bool("lossless"), in.Int("quality"), in.String("method")
-	if err := in.Err(); err != nil {
-		return node.Result{}, err
-	}
+	im, prefix, fps := call.Image("images"), call.String("filename_prefix"), call.Float("fps")
+	lossless, quality, method := call.Bool("lossless"), call.Int("quality"), call.String("method")
 	if !(fps > 0) { // a linked value is not checked against the input's range
 		return node.Result{}, fault.New(fault.Invalid, fault.CodeAnimation, "%g frames per second cannot be written", fps)
 	}

@@ -24,11 +24,7 @@ func ImageFromBatch() *node.Class {
 		},
 		Outputs: declare.Images(""),
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			im, first, length := in.Image("image"), in.Int("batch_index"), in.Int("length")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
+			im, first, length := call.Image("image"), call.Int("batch_index"), call.Int("length")
 			if first < 0 {
 				first += im.Frames()
 			}
@@ -54,12 +50,7 @@ func RepeatImageBatch() *node.Class {
 			return upstream * max(1, constInt(constants, "amount", maxBatch))
 		},
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			im, amount := in.Image("image"), in.Int("amount")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
-			return declare.One(engine(call).Repeat(ctx, im, amount))
+			return declare.One(engine(call).Repeat(ctx, call.Image("image"), call.Int("amount")))
 		},
 	}
 }
@@ -88,18 +79,14 @@ func BatchImagesNode() *node.Class {
 }
 
 func runBatchImages(ctx context.Context, call *node.Call) (node.Result, error) {
-	in := call.Args.Reader()
 	var parts []*raster.Image
 	for i := range maxBatched {
-		if name := fmt.Sprintf("images.image%d", i); in.Has(name) {
-			parts = append(parts, in.Image(name))
+		if name := fmt.Sprintf("images.image%d", i); call.Has(name) {
+			parts = append(parts, call.Image(name))
 		}
 	}
 	if len(parts) == 0 {
-		in.Image("images.image0")
-	}
-	if err := in.Err(); err != nil {
-		return node.Result{}, err
+		call.Image("images.image0")
 	}
 	channels := 0
 	for _, im := range parts {
@@ -135,25 +122,7 @@ func RebatchImages() *node.Class {
 }
 
 func runRebatch(ctx context.Context, call *node.Call) (node.Result, error) {
-	if len(call.Lists["batch_size"]) == 0 {
-		return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "input batch_size is missing")
-	}
-	size := node.Args{"batch_size": call.Lists["batch_size"][0]}.Reader()
-	length := size.Int("batch_size")
-	var frames []*raster.Image
-	for _, v := range call.Lists["images"] {
-		in := node.Args{"images": v}.Reader()
-		im := in.Image("images")
-		if err := in.Err(); err != nil {
-			return node.Result{}, err
-		}
-		for i := range im.Frames() {
-			frames = append(frames, im.Frame(i))
-		}
-	}
-	if err := size.Err(); err != nil {
-		return node.Result{}, err
-	}
+	length, frames := call.Int("batch_size"), call.Frames("images")
 	if length < 1 {
 		return node.Result{}, fault.New(fault.Invalid, fault.CodeEmptyBatch, "batches of %d images are empty", length)
 	}

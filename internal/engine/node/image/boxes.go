@@ -62,12 +62,8 @@ type boxes struct {
 }
 
 func runBoxes(ctx context.Context, call *node.Call) (node.Result, error) {
-	in := call.Args.Reader()
-	im := in.Image("image")
-	b := boxes{in.Int("output_width"), in.Int("output_height"), in.Int("padding"), in.String("keep_aspect")}
-	if err := in.Err(); err != nil {
-		return node.Result{}, err
-	}
+	im := call.Image("image")
+	b := boxes{call.Int("output_width"), call.Int("output_height"), call.Int("padding"), call.String("keep_aspect")}
 	e := declare.Engine(call)
 	if err := e.Fit(im.Frames(), b.height, b.width); err != nil {
 		return node.Result{}, err

@@ -24,11 +24,7 @@ func Canny() *node.Class {
 		Outputs: declare.Images(""),
 		Cost:    declare.PerPixel(300),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			im, low, high := in.Image("image"), in.Float("low_threshold"), in.Float("high_threshold")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
+			im, low, high := call.Image("image"), call.Float("low_threshold"), call.Float("high_threshold")
 			if !(low > 0 && low <= high) {
 				return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "low_threshold %g must be positive and at most high_threshold %g",
 					low, high)

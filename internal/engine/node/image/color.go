@@ -30,11 +30,7 @@ func ImageRGBToYUV() *node.Class {
 		Outputs:       []node.Output{{Type: node.Image, Name: "Y"}, {Type: node.Image, Name: "U"}, {Type: node.Image, Name: "V"}},
 		Cost:          declare.PerPixel(60),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			im := in.Image("image")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
+			im := call.Image("image")
 			if err := needColors(im); err != nil {
 				return node.Result{}, err
 			}
@@ -71,11 +67,7 @@ func ImageYUVToRGB() *node.Class {
 		Outputs: declare.Images(""),
 		Cost:    declare.PerPixel(60),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			y, u, v := in.Image("Y"), in.Image("U"), in.Image("V")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
+			y, u, v := call.Image("Y"), call.Image("U"), call.Image("V")
 			for _, other := range []*raster.Image{u, v} {
 				if other.Width() != y.Width() || other.Height() != y.Height() || other.Frames() != y.Frames() {
 					return node.Result{}, fault.New(fault.Invalid, fault.CodeSizeMismatch, "the three images have different sizes")
@@ -134,11 +126,7 @@ func ImageHistogram() *node.Class {
 		},
 		Cost: declare.PerPixel(20),
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			im := in.Image("image")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
+			im := call.Image("image")
 			if im.Channels() < 3 {
 				return node.Result{}, needColors(im)
 			}

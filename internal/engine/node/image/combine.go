@@ -23,12 +23,8 @@ func ImageBlend() *node.Class {
 		Outputs: declare.Images(""),
 		Cost:    declare.PerPixel(90),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			a, b := in.Image("image1"), in.Image("image2")
-			factor, mode := in.Float("blend_factor"), in.String("blend_mode")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
+			a, b := call.Image("image1"), call.Image("image2")
+			factor, mode := call.Float("blend_factor"), call.String("blend_mode")
 			return declare.One(engine(call).Blend(ctx, a, b, mode, factor))
 		},
 	}
@@ -55,16 +51,9 @@ func ImageCompositeMasked() *node.Class {
 }
 
 func runComposite(ctx context.Context, call *node.Call) (node.Result, error) {
-	in := call.Args.Reader()
-	destination, source := in.Image("destination"), in.Image("source")
-	x, y, fill := in.Int("x"), in.Int("y"), in.Bool("resize_source")
-	var mask *raster.Mask
-	if in.Has("mask") {
-		mask = in.Mask("mask")
-	}
-	if err := in.Err(); err != nil {
-		return node.Result{}, err
-	}
+	destination, source := call.Image("destination"), call.Image("source")
+	x, y, fill := call.Int("x"), call.Int("y"), call.Bool("resize_source")
+	mask := node.Given(call, "mask", call.Mask, nil)
 	return declare.One(engine(call).Composite(ctx, destination, source, mask, x, y, fill))
 }
 
@@ -80,12 +69,7 @@ func ImageBatch() *node.Class {
 		Cost:          declare.PerPixel(50),
 		Pixels:        func(_ node.Args, upstream int64) int64 { return 2 * upstream },
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			a, b := in.Image("image1"), in.Image("image2")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
-			return declare.One(engine(call).Batch(ctx, a, b))
+			return declare.One(engine(call).Batch(ctx, call.Image("image1"), call.Image("image2")))
 		},
 	}
 }

@@ -24,17 +24,13 @@ func ImageCompare() *node.Class {
 			return time.Duration(pixels*100) + 20*time.Millisecond
 		},
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
 			shown := map[string][]any{"a_images": {}, "b_images": {}}
 			first := 0
 			for _, side := range []string{"a", "b"} {
-				if !in.Has("image_" + side) {
+				if !call.Has("image_" + side) {
 					continue
 				}
-				im := in.Image("image_" + side)
-				if err := in.Err(); err != nil {
-					return node.Result{}, err
-				}
+				im := call.Image("image_" + side)
 				files, err := ShowAs(ctx, call, im, "comfy.compare."+side, first)
 				if err != nil {
 					return node.Result{}, err

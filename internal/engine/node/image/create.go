@@ -31,11 +31,7 @@ func EmptyImage() *node.Class {
 				constInt(constants, "batch_size", maxBatch)
 		},
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			w, h, n, c := in.Int("width"), in.Int("height"), in.Int("batch_size"), in.Int("color")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
+			w, h, n, c := call.Int("width"), call.Int("height"), call.Int("batch_size"), call.Int("color")
 			return declare.One(engine(call).Solid(ctx, n, h, w, []uint8{uint8(c >> 16), uint8(c >> 8), uint8(c)}))
 		},
 	}
@@ -55,11 +51,7 @@ func GetImageSize() *node.Class {
 			{Type: node.Int, Name: "width"}, {Type: node.Int, Name: "height"}, {Type: node.Int, Name: "batch_size"},
 		},
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			im := in.Image("image")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
+			im := call.Image("image")
 			w, h, n := im.Width(), im.Height(), im.Frames()
 			if call.Live != nil {
 				call.Live.Text(fmt.Sprintf("width: %d, height: %d\n batch size: %d", w, h, n))

@@ -3,7 +3,6 @@ package image
 import (
 	"context"
 	"encoding/json"
-	"errors"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/node/declare"
@@ -27,12 +26,7 @@ func ImageCrop() *node.Class {
 		Outputs: declare.Images(""),
 		Cost:    declare.PerPixel(copyNanos),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			im, w, h, x, y := in.Image("image"), in.Int("width"), in.Int("height"), in.Int("x"), in.Int("y")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
-			return declare.One(engine(call).Crop(ctx, im, x, y, w, h))
+			return declare.One(engine(call).Crop(ctx, call.Image("image"), call.Int("x"), call.Int("y"), call.Int("width"), call.Int("height")))
 		},
 	}
 }
@@ -59,10 +53,9 @@ func ImageCropV2() *node.Class {
 		Outputs: declare.Images(""),
 		Cost:    encodeCost,
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			im := in.Image("image")
+			im := call.Image("image")
 			box, err := region(call.Args["crop_region"])
-			if err := errors.Join(in.Err(), err); err != nil {
+			if err != nil {
 				return node.Result{}, err
 			}
 			x, w := box.span(box.X, box.Width, im.Width())

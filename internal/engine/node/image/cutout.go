@@ -41,14 +41,10 @@ type cutout struct {
 }
 
 func runCutout(ctx context.Context, call *node.Call) (node.Result, error) {
-	in := call.Args.Reader()
-	im, mask := in.Image("images"), in.Mask("masks")
+	im, mask := call.Image("images"), call.Mask("masks")
 	c := cutout{
-		width: in.Int("width"), height: in.Int("height"), grow: in.Int("grow_mask"),
-		pad: in.Float("pad_factor"), ground: colorOf(in.String("background")),
-	}
-	if err := in.Err(); err != nil {
-		return node.Result{}, err
+		width: call.Int("width"), height: call.Int("height"), grow: call.Int("grow_mask"),
+		pad: call.Float("pad_factor"), ground: colorOf(call.String("background")),
 	}
 	e := declare.Engine(call)
 	if err := e.Fit(im.Frames(), c.height, c.width); err != nil {

@@ -21,12 +21,7 @@ func ImageInvert() *node.Class {
 		Outputs:       declare.Images(""),
 		Cost:          declare.PerPixel(10),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			im := in.Image("image")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
-			return declare.One(engine(call).Invert(ctx, im))
+			return declare.One(engine(call).Invert(ctx, call.Image("image")))
 		},
 	}
 }
@@ -47,12 +42,7 @@ func ImageBlur() *node.Class {
 		Outputs: declare.Images(""),
 		Cost:    blurCost("blur_radius"),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			im, radius, sigma := in.Image("image"), in.Int("blur_radius"), in.Float("sigma")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
-			return declare.One(engine(call).Blur(ctx, im, radius, sigma))
+			return declare.One(engine(call).Blur(ctx, call.Image("image"), call.Int("blur_radius"), call.Float("sigma")))
 		},
 	}
 }
@@ -82,12 +72,8 @@ func ImageSharpen() *node.Class {
 		Outputs: declare.Images(""),
 		Cost:    blurCost("sharpen_radius"),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			im, radius := in.Image("image"), in.Int("sharpen_radius")
-			sigma, alpha := in.Float("sigma"), in.Float("alpha")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
+			im, radius := call.Image("image"), call.Int("sharpen_radius")
+			sigma, alpha := call.Float("sigma"), call.Float("alpha")
 			return declare.One(engine(call).Sharpen(ctx, im, radius, sigma, alpha))
 		},
 	}
@@ -107,12 +93,7 @@ func Morphology() *node.Class {
 		Outputs: declare.Images(""),
 		Cost:    declare.PerPixel(1100),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			im, operation, size := in.Image("image"), in.String("operation"), in.Int("kernel_size")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
-			return declare.One(engine(call).Morph(ctx, im, operation, size))
+			return declare.One(engine(call).Morph(ctx, call.Image("image"), call.String("operation"), call.Int("kernel_size")))
 		},
 	}
 }
@@ -131,12 +112,7 @@ func ImageQuantize() *node.Class {
 		Outputs: declare.Images(""),
 		Cost:    declare.PerPixel(quantizeNanos),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			im, colors, dither := in.Image("image"), in.Int("colors"), in.String("dither")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
-			return declare.One(palette.Quantize(ctx, engine(call), im, colors, dither))
+			return declare.One(palette.Quantize(ctx, engine(call), call.Image("image"), call.Int("colors"), call.String("dither")))
 		},
 	}
 }

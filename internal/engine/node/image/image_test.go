@@ -99,13 +99,13 @@ func newMemory(t *testing.T, names ...string) *memory {
 func run(t *testing.T, c *node.Class, m *memory, args node.Args) (node.Result, *watcher, error) {
 	t.Helper()
 	w := &watcher{}
-	call := &node.Call{
-		NodeID: "7", Args: args, Files: m, Live: w,
+	call := node.Call{
+		NodeID: "7", Files: m, Live: w,
 		Prompt:       json.RawMessage(`{"7":{"class_type":"SaveImage","inputs":{"n":1.50,"t":"é\n\"<𝄞"}}}`),
 		ExtraPNGInfo: map[string]json.RawMessage{"workflow": json.RawMessage(`{"nodes":[],"v":null}`)},
 		SubmittedAt:  time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC),
 	}
-	res, err := c.Run(t.Context(), call)
+	res, err := node.Invocation{Class: c, Inputs: args}.Run(t.Context(), call)
 	return res, w, err
 }
 

@@ -21,11 +21,7 @@ func ImageRotate() *node.Class {
 		Outputs:       declare.Images(""),
 		Cost:          declare.PerPixel(copyNanos),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			im, turn := in.Image("image"), in.String("rotation")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
+			im, turn := call.Image("image"), call.String("rotation")
 			for i, name := range turns {
 				if name == turn {
 					return declare.One(engine(call).Rotate(ctx, im, i))
@@ -50,11 +46,7 @@ func ImageFlip() *node.Class {
 		Outputs: declare.Images(""),
 		Cost:    declare.PerPixel(copyNanos),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			im, method := in.Image("image"), in.String("flip_method")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
+			im, method := call.Image("image"), call.String("flip_method")
 			switch method {
 			case vertical:
 				return declare.One(engine(call).FlipRows(ctx, im))
@@ -112,22 +104,18 @@ type stitch struct {
 }
 
 func runImageStitch(ctx context.Context, call *node.Call) (node.Result, error) {
-	in := call.Args.Reader()
-	a, direction := in.Image("image1"), in.String("direction")
+	a, direction := call.Image("image1"), call.String("direction")
 	s := stitch{
 		horizontal: direction == "left" || direction == "right",
 		reversed:   direction == "left" || direction == "up",
-		match:      in.Bool("match_image_size"),
-		gap:        in.Int("spacing_width"),
-		color:      in.String("spacing_color"),
+		match:      call.Bool("match_image_size"),
+		gap:        call.Int("spacing_width"),
+		color:      call.String("spacing_color"),
 	}
-	if !in.Has("image2") || in.Err() != nil {
-		return declare.One(a, in.Err())
+	if !call.Has("image2") {
+		return declare.One(a, nil)
 	}
-	b := in.Image("image2")
-	if err := in.Err(); err != nil {
-		return node.Result{}, err
-	}
+	b := call.Image("image2")
 	return declare.One(s.run(ctx, engine(call), a, b))
 }
 
@@ -235,17 +223,9 @@ func ImagePadForOutpaint() *node.Class {
 		Cost:    declare.PerPixel(3 * copyNanos),
 		Pixels:  outpaintPixels,
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			im, feather := in.Image("image"), in.Int("feathering")
-			m := raster.Margins{Left: in.Int("left"), Top: in.Int("top"), Right: in.Int("right"), Bottom: in.Int("bottom")}
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
-			out, mask, err := engine(call).Outpaint(ctx, im, m, feather)
-			if err != nil {
-				return node.Result{}, err
-			}
-			return node.Result{Outputs: []node.Value{out, mask}}, nil
+			im, feather := call.Image("image"), call.Int("feathering")
+			m := raster.Margins{Left: call.Int("left"), Top: call.Int("top"), Right: call.Int("right"), Bottom: call.Int("bottom")}
+			return declare.Two(engine(call).Outpaint(ctx, im, m, feather))
 		},
 	}
 }

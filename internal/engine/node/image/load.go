@@ -110,11 +110,7 @@ func runLoadImage(ctx context.Context, call *node.Call) (node.Result, error) {
 
 // loadPicture decodes the file that the input "image" names.
 func loadPicture(ctx context.Context, call *node.Call) (*codec.Picture, error) {
-	in := call.Args.Reader()
-	name := in.String("image")
-	if err := in.Err(); err != nil {
-		return nil, err
-	}
+	name := call.String("image")
 	file, err := call.Files.Open(ctx, name)
 	if err != nil {
 		return nil, err
@@ -181,11 +177,7 @@ func LoadImageOutput() *node.Class {
 }
 
 func runLoadImageMask(ctx context.Context, call *node.Call) (node.Result, error) {
-	in := call.Args.Reader()
-	channel := in.String("channel")
-	if err := in.Err(); err != nil {
-		return node.Result{}, err
-	}
+	channel := call.String("channel")
 	pic, err := loadPicture(ctx, call)
 	if err != nil {
 		return node.Result{}, err

@@ -25,11 +25,7 @@ func ImageAddNoise() *node.Class {
 		Outputs: declare.Images(""),
 		Cost:    declare.PerPixel(400),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			im, seed, strength := in.Image("image"), in.Int("seed"), float32(in.Float("strength"))
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
+			im, seed, strength := call.Image("image"), call.Int("seed"), float32(call.Float("strength"))
 			noise := make([]float32, im.Pixels()*int64(im.Channels()))
 			random.New(uint32(seed)).Normal(noise)
 			at := 0

@@ -84,11 +84,7 @@ type sized interface {
 }
 
 func runResize(ctx context.Context, call *node.Call) (node.Result, error) {
-	in := call.Args.Reader()
-	kind, name := in.String("resize_type"), in.String("scale_method")
-	if err := in.Err(); err != nil {
-		return node.Result{}, err
-	}
+	kind, name := call.String("resize_type"), call.String("scale_method")
 	method, err := raster.ParseMethod(name)
 	if err != nil {
 		return node.Result{}, err
@@ -97,7 +93,7 @@ func runResize(ctx context.Context, call *node.Call) (node.Result, error) {
 	if err != nil {
 		return node.Result{}, err
 	}
-	im, err := resizeTo(ctx, declare.Engine(call), call.Args, input, kind, method)
+	im, err := resizeTo(ctx, call, input, kind, method)
 	if err != nil {
 		return node.Result{}, err
 	}
@@ -121,13 +117,12 @@ func imageOrMask(args node.Args, name string) (im *raster.Image, isMask bool, er
 	return nil, false, fault.New(fault.Invalid, fault.CodeInputType, "input %s is neither an image nor a mask", name)
 }
 
-func resizeTo(ctx context.Context, e raster.Engine, args node.Args, im *raster.Image, kind string,
-	method raster.Method,
-) (*raster.Image, error) {
+func resizeTo(ctx context.Context, call *node.Call, im *raster.Image, kind string, method raster.Method) (*raster.Image, error) {
+	e, args := declare.Engine(call), call.Args
 	if kind == "scale to multiple" {
-		return toMultiple(ctx, e, args, im, method)
+		return toMultiple(ctx, call, im, method)
 	}
-	w, h, err := newSize(args, im, kind)
+	w, h, err := newSize(call, im, kind)
 	if err != nil || w == im.Width() && h == im.Height() && kind == "scale dimensions" && args["resize_type.width"] == int64(0) &&
 		args["resize_type.height"] == int64(0) {
 		return im, err
@@ -139,9 +134,8 @@ func resizeTo(ctx context.Context, e raster.Engine, args node.Args, im *raster.I
 }
 
 // newSize returns the size that the arguments request. Halves are rounded to even.
-func newSize(args node.Args, im sized, kind string) (w, h int, err error) {
-	in := args.Reader()
-	given := func(name string) int { return in.Int("resize_type." + name) }
+func newSize(call *node.Call, im sized, kind string) (w, h int, err error) {
+	given := func(name string) int { return call.Int("resize_type." + name) }
 	w, h = im.Width(), im.Height()
 	switch kind {
 	case "scale dimensions":
@@ -151,17 +145,17 @@ func newSize(args node.Args, im sized, kind string) (w, h int, err error) {
 	case "scale height":
 		w, h = fitted(im, 0, given("height"))
 	case "scale by multiplier":
-		by := in.Float("resize_type.multiplier")
+		by := call.Float("resize_type.multiplier")
 		w, h = round(float64(w)*by), round(float64(h)*by)
 	case "scale longer dimension":
 		w, h = scaleEdge(w, h, given("longer_size"), h > w)
 	case "scale shorter dimension":
 		w, h = scaleEdge(w, h, given("shorter_size"), h < w)
 	case "scale total pixels":
-		by := math.Sqrt(math.Trunc(in.Float("resize_type.megapixels")*megapixel) / (float64(w) * float64(h)))
+		by := math.Sqrt(math.Trunc(call.Float("resize_type.megapixels")*megapixel) / (float64(w) * float64(h)))
 		w, h = round(float64(w)*by), round(float64(h)*by)
 	case "match size":
-		other, _, err := imageOrMask(args, "resize_type.match")
+		other, _, err := imageOrMask(call.Args, "resize_type.match")
 		if err != nil {
 			return 0, 0, err
 		}
@@ -169,7 +163,7 @@ func newSize(args node.Args, im sized, kind string) (w, h int, err error) {
 	default:
 		return 0, 0, fault.New(fault.Invalid, fault.CodeInputType, "unknown resize type %.64q", kind)
 	}
-	return w, h, in.Err()
+	return w, h, nil
 }
 
 // fitted replaces a side of 0 by the length that keeps the aspect ratio. Two sides of 0 keep the size.
@@ -197,11 +191,10 @@ func scaleEdge(w, h, length int, tall bool) (int, int) {
 }
 
 // toMultiple resizes the picture so that it covers the next smaller multiples, and cuts off the rest.
-func toMultiple(ctx context.Context, e raster.Engine, args node.Args, im *raster.Image, method raster.Method) (*raster.Image, error) {
-	in := args.Reader()
-	multiple := in.Int("resize_type.multiple")
-	if err := in.Err(); err != nil || multiple <= 1 {
-		return im, err
+func toMultiple(ctx context.Context, call *node.Call, im *raster.Image, method raster.Method) (*raster.Image, error) {
+	multiple := call.Int("resize_type.multiple")
+	if multiple <= 1 {
+		return im, nil
 	}
 	w, h := im.Width()/multiple*multiple, im.Height()/multiple*multiple
 	if w == 0 || h == 0 || w == im.Width() && h == im.Height() {
@@ -214,6 +207,7 @@ func toMultiple(ctx context.Context, e raster.Engine, args node.Args, im *raster
 	} else {
 		scaledW = max(w, int(math.Ceil(float64(im.Width())*down)))
 	}
+	e := declare.Engine(call)
 	im, err := e.Resize(ctx, im, scaledW, scaledH, method)
 	if err != nil {
 		return nil, err
@@ -238,17 +232,13 @@ func BatchMasksNode() *node.Class {
 		Cost:    declare.PerPixel(scaleNanos),
 		Pixels:  func(_ node.Args, upstream int64) int64 { return upstream * maxBatched },
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
 			var parts []*raster.Image
 			for i := range maxBatched {
-				if name := fmt.Sprintf("masks.mask%d", i); i == 0 || in.Has(name) {
-					if m := in.Mask(name); m != nil {
+				if name := fmt.Sprintf("masks.mask%d", i); i == 0 || call.Has(name) {
+					if m := call.Mask(name); m != nil {
 						parts = append(parts, m.Grey())
 					}
 				}
-			}
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
 			}
 			for i, im := range parts {
 				var err error

@@ -40,11 +40,7 @@ func SaveImage() *node.Class {
 		OutputNode: true,
 		Cost:       encodeCost,
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			im, prefix := in.Image("images"), in.String("filename_prefix")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
+			im, prefix := call.Image("images"), call.String("filename_prefix")
 			return saveFrames(ctx, call, im, target{folder: node.FolderOutput, prefix: prefix, level: savedLevel})
 		},
 	}
@@ -62,12 +58,7 @@ func PreviewImage() *node.Class {
 		OutputNode:    true,
 		Cost:          encodeCost,
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			im := in.Image("images")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
-			return showFrames(ctx, call, im)
+			return showFrames(ctx, call, call.Image("images"))
 		},
 	}
 }

@@ -63,16 +63,9 @@ func SaveImageAdvanced() *node.Class {
 type writer func(ctx context.Context, w io.Writer, im *raster.Image, frame int) error
 
 func runSaveAdvanced(ctx context.Context, call *node.Call) (node.Result, error) {
-	in := call.Args.Reader()
-	im, prefix, format := in.Image("images"), in.String("filename_prefix"), in.String("format")
-	depth := in.String("format.bit_depth")
-	space := spaceSRGB
-	if in.Has("format.input_color_space") {
-		space = in.String("format.input_color_space")
-	}
-	if err := in.Err(); err != nil {
-		return node.Result{}, err
-	}
+	im, prefix, format := call.Image("images"), call.String("filename_prefix"), call.String("format")
+	depth := call.String("format.bit_depth")
+	space := node.Given(call, "format.input_color_space", call.String, spaceSRGB)
 	texts, err := Metadata(call)
 	if err != nil {
 		return node.Result{}, err

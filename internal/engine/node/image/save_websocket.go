@@ -26,11 +26,7 @@ func SaveImageWebsocket() *node.Class {
 			return time.Duration(pixels*100) + 20*time.Millisecond
 		},
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			im := in.Image("images")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
+			im := call.Image("images")
 			for i := range im.Frames() {
 				var b bytes.Buffer
 				if err := codec.EncodePNG(ctx, &b, im, i, codec.PNGOptions{Level: sentLevel}); err != nil {

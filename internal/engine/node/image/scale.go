@@ -51,12 +51,8 @@ const scaleNanos = 50
 const assumedAspect = 4
 
 func runImageScale(ctx context.Context, call *node.Call) (node.Result, error) {
-	in := call.Args.Reader()
-	im, width, height := in.Image("image"), in.Int("width"), in.Int("height")
-	name, crop := in.String("upscale_method"), in.String("crop")
-	if err := in.Err(); err != nil {
-		return node.Result{}, err
-	}
+	im, width, height := call.Image("image"), call.Int("width"), call.Int("height")
+	name, crop := call.String("upscale_method"), call.String("crop")
 	if width == 0 && height == 0 {
 		return declare.One(im, nil)
 	}
@@ -104,11 +100,7 @@ func ImageScaleBy() *node.Class {
 			return max(upstream, int64(math.Ceil(float64(upstream)*by*by)))
 		},
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			im, method, by := in.Image("image"), in.String("upscale_method"), in.Float("scale_by")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
+			im, method, by := call.Image("image"), call.String("upscale_method"), call.Float("scale_by")
 			width, height := round(float64(im.Width())*by), round(float64(im.Height())*by)
 			return resized(ctx, call, im, width, height, method, false)
 		},
@@ -144,12 +136,8 @@ func ImageScaleToTotalPixels() *node.Class {
 const megapixel = 1024 * 1024
 
 func runTotalPixels(ctx context.Context, call *node.Call) (node.Result, error) {
-	in := call.Args.Reader()
-	im, method := in.Image("image"), in.String("upscale_method")
-	mp, steps := in.Float("megapixels"), in.Int("resolution_steps")
-	if err := in.Err(); err != nil {
-		return node.Result{}, err
-	}
+	im, method := call.Image("image"), call.String("upscale_method")
+	mp, steps := call.Float("megapixels"), call.Int("resolution_steps")
 	by := math.Sqrt(mp * megapixel / (float64(im.Width()) * float64(im.Height())))
 	side := func(n int) int { return round(float64(n)*by/float64(steps)) * steps }
 	return resized(ctx, call, im, side(im.Width()), side(im.Height()), method, false)
@@ -174,11 +162,7 @@ func ImageScaleToMaxDimension() *node.Class {
 			return max(upstream, side*side)
 		},
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			im, method, side := in.Image("image"), in.String("upscale_method"), in.Int("largest_size")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
+			im, method, side := call.Image("image"), call.String("upscale_method"), call.Int("largest_size")
 			width, height := side, side
 			if im.Height() > im.Width() {
 				width = round(float64(im.Width()) / float64(im.Height()) * float64(side))
@@ -223,12 +207,8 @@ func bytesOf(color []float32) []uint8 {
 }
 
 func runResizeAndPad(ctx context.Context, call *node.Call) (node.Result, error) {
-	in := call.Args.Reader()
-	im, width, height := in.Image("image"), in.Int("target_width"), in.Int("target_height")
-	color, method := in.String("padding_color"), in.String("interpolation")
-	if err := in.Err(); err != nil {
-		return node.Result{}, err
-	}
+	im, width, height := call.Image("image"), call.Int("target_width"), call.Int("target_height")
+	color, method := call.String("padding_color"), call.String("interpolation")
 	m, err := raster.ParseMethod(method)
 	if err != nil {
 		return node.Result{}, err
@@ -276,11 +256,7 @@ func FluxKontextImageScale() *node.Class {
 		Cost:        declare.PerPixel(scaleNanos),
 		Pixels:      func(_ node.Args, upstream int64) int64 { return max(upstream, megapixel+megapixel/16) },
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			im := in.Image("image")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
+			im := call.Image("image")
 			ratio := float64(im.Width()) / float64(im.Height())
 			far := func(size [2]int) float64 { return math.Abs(ratio - float64(size[0])/float64(size[1])) }
 			size := slices.MinFunc(kontextSizes, func(a, b [2]int) int { return cmp.Compare(far(a), far(b)) })

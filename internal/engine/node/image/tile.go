@@ -31,12 +31,8 @@ func SplitImageToTileList() *node.Class {
 		Outputs: []node.Output{{Type: node.Image, IsList: true}},
 		Cost:    declare.PerPixel(40),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			im := in.Image("image")
-			t := tiling{width: in.Int("tile_width"), height: in.Int("tile_height"), overlap: in.Int("overlap")}
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
+			im := call.Image("image")
+			t := tiling{width: call.Int("tile_width"), height: call.Int("tile_height"), overlap: call.Int("overlap")}
 			places, err := t.places(im.Width(), im.Height())
 			if err != nil {
 				return node.Result{}, err
@@ -120,11 +116,7 @@ func ImageMergeTileList() *node.Class {
 }
 
 func runMerge(ctx context.Context, call *node.Call) (node.Result, error) {
-	in := declare.Only(call.Lists, "image_list").Reader()
-	w, h, overlap := in.Int("final_width"), in.Int("final_height"), in.Int("overlap")
-	if err := in.Err(); err != nil {
-		return node.Result{}, err
-	}
+	w, h, overlap := call.Int("final_width"), call.Int("final_height"), call.Int("overlap")
 	var tiles []*raster.Image
 	for _, value := range call.Lists["image_list"] {
 		im, ok := value.(*raster.Image)

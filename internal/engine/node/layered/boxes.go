@@ -42,16 +42,12 @@ type fromBoxes struct {
 }
 
 func runFromBoxes(ctx context.Context, call *node.Call) (node.Result, error) {
-	in := defaults{call.Args.Reader()}
-	f := fromBoxes{images: in.Image("image"), crop: in.flag("crop_to_content", true), e: declare.Engine(call)}
-	if in.Has("mask") {
-		f.mask = in.Mask("mask")
+	f := fromBoxes{
+		images: call.Image("image"), mask: node.Given(call, "mask", call.Mask, nil),
+		crop: node.Given(call, "crop_to_content", call.Bool, true), e: declare.Engine(call),
 	}
-	before := in.stack()
-	canvas := layers.Size{Width: in.integer("canvas_width"), Height: in.integer("canvas_height")}
-	if err := in.Err(); err != nil {
-		return node.Result{}, err
-	}
+	below := before(call)
+	canvas := layers.Size{Width: integer(call, "canvas_width"), Height: integer(call, "canvas_height")}
 	if max(canvas.Width, canvas.Height) > layers.MaxSide { // linked values are not checked against the input's range
 		return node.Result{}, fault.New(fault.Invalid, fault.CodePixelLimit, "a canvas of %d × %d pixels exceeds the largest of %d × %d",
 			canvas.Width, canvas.Height, layers.MaxSide, layers.MaxSide)
@@ -61,9 +57,9 @@ func runFromBoxes(ctx context.Context, call *node.Call) (node.Result, error) {
 		return node.Result{}, err
 	}
 	first := 0
-	if before != nil && len(before.Layers) > 0 {
-		first = before.Layers[0].Z + 1
-		for _, l := range before.Layers {
+	if below != nil && len(below.Layers) > 0 {
+		first = below.Layers[0].Z + 1
+		for _, l := range below.Layers {
 			first = max(first, l.Z+1)
 		}
 	}
@@ -77,7 +73,7 @@ func runFromBoxes(ctx context.Context, call *node.Call) (node.Result, error) {
 			return node.Result{}, err
 		}
 	}
-	stack, err := before.Over(call.MaxPixels, made...)
+	stack, err := below.Over(call.MaxPixels, made...)
 	if err != nil {
 		return node.Result{}, err
 	}

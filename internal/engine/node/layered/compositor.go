@@ -54,11 +54,7 @@ type picture struct {
 }
 
 func runCompositor(ctx context.Context, call *node.Call) (node.Result, error) {
-	in := call.Args.Reader()
-	stack := in.Layers("layers")
-	if err := in.Err(); err != nil {
-		return node.Result{}, err
-	}
+	stack := call.Layers("layers")
 	kept, err := parseSaved(call.Args["compositor"])
 	if err != nil {
 		return node.Result{}, err

@@ -61,19 +61,13 @@ func AddLayer() *node.Class {
 }
 
 func runAdd(_ context.Context, call *node.Call) (node.Result, error) {
-	in := defaults{call.Args.Reader()}
 	layer := layers.Layer{
-		Image: in.Image("image"), Name: in.text("name", ""), X: in.integer("x"), Y: in.integer("y"),
-		Width: max(0, in.integer("width")), Height: max(0, in.integer("height")), Z: in.integer("z_index"),
-		Rotation: in.float("rotation", 0) * (math.Pi / 180), Opacity: in.float("opacity", 1),
-		Mode: in.text("blend_mode", "normal"), FlipH: in.flag("flip_h", false), FlipV: in.flag("flip_v", false),
-	}
-	if in.Has("mask") {
-		layer.Mask = in.Mask("mask")
-	}
-	before := in.stack()
-	if err := in.Err(); err != nil {
-		return node.Result{}, err
+		Image: call.Image("image"), Mask: node.Given(call, "mask", call.Mask, nil), Name: node.Given(call, "name", call.String, ""),
+		X: integer(call, "x"), Y: integer(call, "y"), Z: integer(call, "z_index"),
+		Width: max(0, integer(call, "width")), Height: max(0, integer(call, "height")),
+		Rotation: node.Given(call, "rotation", call.Float, 0) * (math.Pi / 180), Opacity: node.Given(call, "opacity", call.Float, 1),
+		Mode:  node.Given(call, "blend_mode", call.String, "normal"),
+		FlipH: node.Given(call, "flip_h", call.Bool, false), FlipV: node.Given(call, "flip_v", call.Bool, false),
 	}
 	if !slices.Contains(layers.Modes(), layer.Mode) {
 		return node.Result{}, fault.New(fault.Invalid, fault.CodeUnknownMode, "unknown blend mode %.64q", layer.Mode)
@@ -83,44 +77,11 @@ func runAdd(_ context.Context, call *node.Call) (node.Result, error) {
 			return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "input %s is %g", name, v)
 		}
 	}
-	return declare.One(before.Over(call.MaxPixels, layer))
+	return declare.One(before(call).Over(call.MaxPixels, layer))
 }
 
-// defaults reads optional inputs.
-type defaults struct{ *node.Reader }
+// before returns the stack to extend, or nil.
+func before(call *node.Call) *layers.Stack { return node.Given(call, "layers", call.Layers, nil) }
 
-func (d defaults) text(name, or string) string {
-	if !d.Has(name) {
-		return or
-	}
-	return d.String(name)
-}
-
-func (d defaults) integer(name string) int {
-	if !d.Has(name) {
-		return 0
-	}
-	return d.Int(name)
-}
-
-func (d defaults) float(name string, or float64) float64 {
-	if !d.Has(name) {
-		return or
-	}
-	return d.Float(name)
-}
-
-func (d defaults) flag(name string, or bool) bool {
-	if !d.Has(name) {
-		return or
-	}
-	return d.Bool(name)
-}
-
-// stack returns the stack to extend, or nil.
-func (d defaults) stack() *layers.Stack {
-	if !d.Has("layers") {
-		return nil
-	}
-	return d.Layers("layers")
-}
+// integer returns an optional integer, which is 0 if it is absent.
+func integer(call *node.Call, name string) int { return node.Given(call, name, call.Int, 0) }

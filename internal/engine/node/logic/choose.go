@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/declare"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -27,11 +28,10 @@ func Switch() *node.Class {
 			return []string{chosen(args)}
 		},
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			in.Bool("switch")
+			call.Bool("switch")
 			name := chosen(call.Args)
 			if value, ok := call.Args[name]; ok {
-				return one(value, in)
+				return declare.One(value, nil)
 			}
 			return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "input %s is not connected", name)
 		},

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/declare"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -22,18 +23,14 @@ func Gate() *node.Class {
 		},
 		Outputs: []node.Output{{Type: node.Any, Name: "value"}},
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			open, message := in.Bool("open"), ""
-			if in.Has("message") {
-				message = in.String("message")
-			}
+			open, message := call.Bool("open"), node.Given(call, "message", call.String, "")
 			switch {
-			case !in.Has("value"):
+			case !call.Has("value"):
 				return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "input value is missing")
-			case open || in.Err() != nil:
-				return one(call.Args["value"], in)
+			case open:
+				return declare.One(call.Args["value"], nil)
 			}
-			return node.Result{Outputs: []node.Value{node.Blocker{Message: message}}}, nil
+			return declare.One(node.Blocker{Message: message}, nil)
 		},
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/declare"
 )
 
 // The Python modules of ComfyUI that declare the classes; clients group classes by them.
@@ -62,12 +63,11 @@ func PrimitiveBoundingBox() *node.Class {
 		Inputs:      inputs,
 		Outputs:     []node.Output{{Type: node.BoundingBox}},
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
 			box := map[string]any{}
 			for _, name := range names {
-				box[name] = int64(in.Int(name))
+				box[name] = int64(call.Int(name))
 			}
-			return one(box, in)
+			return declare.One(box, nil)
 		},
 	}
 }
@@ -80,23 +80,14 @@ func primitive(name, display string, value node.Input) *node.Class {
 		Inputs:      []node.Input{value},
 		Outputs:     []node.Output{{Type: value.Type}},
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
 			switch value.Type {
 			case node.Float:
-				return one(in.Float("value"), in)
+				return declare.One(call.Float("value"), nil)
 			case node.Boolean:
-				return one(in.Bool("value"), in)
+				return declare.One(call.Bool("value"), nil)
 			default:
-				return one(int64(in.Int("value")), in)
+				return declare.One(int64(call.Int("value")), nil)
 			}
 		},
 	}
-}
-
-// one returns a single output, unless reading the inputs failed.
-func one(value node.Value, in *node.Reader) (node.Result, error) {
-	if err := in.Err(); err != nil {
-		return node.Result{}, err
-	}
-	return node.Result{Outputs: []node.Value{value}}, nil
 }

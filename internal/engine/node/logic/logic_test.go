@@ -155,7 +155,7 @@ func TestBoundingBoxFromFourNumbers(t *testing.T) {
 	res, err := class.Run(t.Context(), &node.Call{Args: node.Args{"x": int64(1), "y": int64(2), "width": int64(3), "height": int64(4)}})
 	require.NoError(t, err)
 	require.Equal(t, []node.Value{map[string]any{"x": int64(1), "y": int64(2), "width": int64(3), "height": int64(4)}}, res.Outputs)
-	_, err = class.Run(t.Context(), &node.Call{Args: node.Args{"x": int64(1)}})
+	_, err = node.Invocation{Class: class, Inputs: node.Args{"x": int64(1)}}.Run(t.Context(), node.Call{})
 	require.Error(t, err)
 	var defaults []any
 	for _, in := range class.Inputs {

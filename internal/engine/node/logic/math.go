@@ -43,11 +43,7 @@ func MathExpression() *node.Class {
 		},
 		Outputs: []node.Output{{Type: node.Float}, {Type: node.Int}, {Type: node.Boolean, Name: "BOOL"}},
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			source := in.String("expression")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
+			source := call.String("expression")
 			result, err := expression.Eval(source, variables(call.Args))
 			if err != nil {
 				return node.Result{}, err

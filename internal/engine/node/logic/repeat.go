@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/declare"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -50,20 +51,10 @@ func Repeat() *node.Class {
 const expanding = 5 * time.Millisecond
 
 func repeat(_ context.Context, call *node.Call) (node.Result, error) {
-	in := call.Args.Reader()
-	class, input, times := in.String("node_class"), in.String("input"), in.Int("times")
-	output, arguments := 0, "{}"
-	if in.Has("output") {
-		output = in.Int("output")
-	}
-	if in.Has("arguments") {
-		arguments = in.String("arguments")
-	}
-	if !in.Has("value") {
+	class, input, times := call.String("node_class"), call.String("input"), call.Int("times")
+	output, arguments := node.Given(call, "output", call.Int, 0), node.Given(call, "arguments", call.String, "{}")
+	if !call.Has("value") {
 		return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "input value is missing")
-	}
-	if err := in.Err(); err != nil {
-		return node.Result{}, err
 	}
 	if times < 0 || times > maxTimes || output < 0 {
 		return node.Result{}, fault.New(fault.Invalid, fault.CodeInputRange, "times must be from 0 to %d, and output must be 0 or more", maxTimes)
@@ -74,7 +65,7 @@ func repeat(_ context.Context, call *node.Call) (node.Result, error) {
 	}
 	value := call.Args["value"]
 	if times == 0 {
-		return node.Result{Outputs: []node.Value{value}}, nil
+		return declare.One(value, nil)
 	}
 	chain := &node.Expansion{}
 	for range times {

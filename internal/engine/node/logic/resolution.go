@@ -47,11 +47,7 @@ func ResolutionSelector() *node.Class {
 		},
 		Outputs: []node.Output{{Type: node.Int, Name: "width"}, {Type: node.Int, Name: "height"}},
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			label, size, multiple := in.String("aspect_ratio"), in.Float("megapixels"), in.Int("multiple")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
+			label, size, multiple := call.String("aspect_ratio"), call.Float("megapixels"), call.Int("multiple")
 			if !(size > 0 && size <= 1<<20) || multiple < 1 || multiple > 1<<20 { // linked values are not checked against the input's range
 				return node.Result{}, fault.New(fault.Invalid, fault.CodeNumber, "megapixels %g or multiple %d is out of range", size, multiple)
 			}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/declare"
 	"github.com/millrace-dev/millrace/internal/engine/raster"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
@@ -28,7 +29,7 @@ func Not() *node.Class {
 			if err != nil {
 				return node.Result{}, err
 			}
-			return one(!holds, call.Args.Reader())
+			return declare.One(!holds, nil)
 		},
 	}
 }
@@ -63,10 +64,10 @@ func conditions(name, display, description string, all bool) *node.Class {
 					return node.Result{}, err
 				}
 				if holds != all {
-					return one(!all, call.Args.Reader())
+					return declare.One(!all, nil)
 				}
 			}
-			return one(all, call.Args.Reader())
+			return declare.One(all, nil)
 		},
 	}
 }

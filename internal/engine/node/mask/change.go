@@ -40,12 +40,7 @@ func SolidMask() *node.Class {
 			return side("width") * side("height")
 		},
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			value, w, h := in.Float("value"), in.Int("width"), in.Int("height")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
-			return declare.One(declare.Engine(call).SolidMask(ctx, 1, h, w, float32(value)))
+			return declare.One(declare.Engine(call).SolidMask(ctx, 1, call.Int("height"), call.Int("width"), float32(call.Float("value"))))
 		},
 	}
 }
@@ -65,11 +60,7 @@ func CropMask() *node.Class {
 		Outputs: maskOut(),
 		Cost:    declare.PerPixel(4),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			m, x, y, w, h := in.AnyMask("mask"), in.Int("x"), in.Int("y"), in.Int("width"), in.Int("height")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
+			m, x, y, w, h := call.AnyMask("mask"), call.Int("x"), call.Int("y"), call.Int("width"), call.Int("height")
 			if x >= m.Width() || y >= m.Height() {
 				return declare.One(raster.EmptyMask(m.Frames(), min(h, max(0, m.Height()-y)), min(w, max(0, m.Width()-x))), nil)
 			}
@@ -93,12 +84,8 @@ func MaskComposite() *node.Class {
 		Outputs: maskOut(),
 		Cost:    declare.PerPixel(20),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			dst, src, mode := in.Mask("destination"), in.Mask("source"), in.String("operation")
-			x, y := in.Int("x"), in.Int("y")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
+			dst, src, mode := call.Mask("destination"), call.Mask("source"), call.String("operation")
+			x, y := call.Int("x"), call.Int("y")
 			return declare.One(declare.Engine(call).CombineMasks(ctx, dst, src, x, y, mode))
 		},
 	}
@@ -119,12 +106,8 @@ func FeatherMask() *node.Class {
 		Outputs: maskOut(),
 		Cost:    declare.PerPixel(6),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			m := in.Mask("mask")
-			edge := raster.Margins{Left: in.Int("left"), Top: in.Int("top"), Right: in.Int("right"), Bottom: in.Int("bottom")}
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
+			m := call.Mask("mask")
+			edge := raster.Margins{Left: call.Int("left"), Top: call.Int("top"), Right: call.Int("right"), Bottom: call.Int("bottom")}
 			return declare.One(declare.Engine(call).Feather(ctx, m, edge))
 		},
 	}
@@ -144,12 +127,7 @@ func GrowMask() *node.Class {
 		Outputs: maskOut(),
 		Cost:    growCost,
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			m, steps, tapered := in.Mask("mask"), in.Int("expand"), in.Bool("tapered_corners")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
-			return declare.One(declare.Engine(call).Grow(ctx, m, steps, tapered))
+			return declare.One(declare.Engine(call).Grow(ctx, call.Mask("mask"), call.Int("expand"), call.Bool("tapered_corners")))
 		},
 	}
 }
@@ -177,10 +155,9 @@ func ThresholdMask() *node.Class {
 		Outputs:       maskOut(),
 		Cost:          declare.PerPixel(6),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			m, value := in.AnyMask("mask"), in.Float("value")
-			if err := in.Err(); err != nil || m.Empty() {
-				return declare.One(m, err)
+			m, value := call.AnyMask("mask"), call.Float("value")
+			if m.Empty() {
+				return declare.One(m, nil)
 			}
 			return declare.One(declare.Engine(call).Threshold(ctx, m, value))
 		},
@@ -199,12 +176,7 @@ func ImageColorToMask() *node.Class {
 		Outputs:       maskOut(),
 		Cost:          declare.PerPixel(12),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			im, color := in.Image("image"), in.Int("color")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
-			return declare.One(declare.Engine(call).MatchColor(ctx, im, color))
+			return declare.One(declare.Engine(call).MatchColor(ctx, call.Image("image"), call.Int("color")))
 		},
 	}
 }
@@ -221,11 +193,7 @@ func MaskPreview() *node.Class {
 		OutputNode:    true,
 		Cost:          preview.Cost,
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			m := in.Mask("mask")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
+			m := call.Mask("mask")
 			im, err := declare.Engine(call).MaskImage(ctx, m)
 			if err != nil {
 				return node.Result{}, err
@@ -251,12 +219,7 @@ func VOIDQuadmaskPreprocess() *node.Class {
 		Outputs: []node.Output{{Type: node.Mask, Name: "quadmask"}},
 		Cost:    declare.PerPixel(60),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			m, wider := in.Mask("mask"), in.Int("dilate_width")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
-			return declare.One(quadmask(ctx, declare.Engine(call), m, wider))
+			return declare.One(quadmask(ctx, declare.Engine(call), call.Mask("mask"), call.Int("dilate_width")))
 		},
 	}
 }

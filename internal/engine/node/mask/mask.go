@@ -33,12 +33,7 @@ func MaskToImage() *node.Class {
 		Outputs:     []node.Output{{Type: node.Image}},
 		Cost:        declare.PerPixel(12),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			m := in.Mask("mask")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
-			return declare.One(declare.Engine(call).MaskImage(ctx, m))
+			return declare.One(declare.Engine(call).MaskImage(ctx, call.Mask("mask")))
 		},
 	}
 }
@@ -58,11 +53,7 @@ func ImageToMask() *node.Class {
 		Outputs: maskOut(),
 		Cost:    declare.PerPixel(12),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			im, channel := in.Image("image"), in.String("channel")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
+			im, channel := call.Image("image"), call.String("channel")
 			for i, name := range channels() {
 				if name == channel {
 					return declare.One(declare.Engine(call).Channel(ctx, im, i))
@@ -82,10 +73,9 @@ func InvertMask() *node.Class {
 		Outputs:     maskOut(),
 		Cost:        declare.PerPixel(6),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			m := in.AnyMask("mask")
-			if err := in.Err(); err != nil || m.Empty() {
-				return declare.One(m, err)
+			m := call.AnyMask("mask")
+			if m.Empty() {
+				return declare.One(m, nil)
 			}
 			return declare.One(declare.Engine(call).InvertMask(ctx, m))
 		},

@@ -14,7 +14,7 @@ import (
 
 func run(t *testing.T, c *node.Class, args node.Args) (node.Value, error) {
 	t.Helper()
-	res, err := c.Run(t.Context(), &node.Call{NodeID: "1", Args: args})
+	res, err := node.Invocation{Class: c, Inputs: args}.Run(t.Context(), node.Call{NodeID: "1"})
 	if err != nil {
 		return nil, err
 	}

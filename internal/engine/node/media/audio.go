@@ -6,6 +6,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/engine/media"
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/declare"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -25,16 +26,12 @@ func EmptyAudio() *node.Class {
 		Outputs: audioOut(),
 		Cost:    soundCost,
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			duration, rate, channels := in.Float("duration"), in.Int("sample_rate"), in.Int("channels")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
+			duration, rate, channels := call.Float("duration"), call.Int("sample_rate"), call.Int("channels")
 			samples := math.RoundToEven(duration * float64(rate))
 			if !(samples >= 0) || samples*4*float64(channels) > float64(maxSound(call)) {
 				return node.Result{}, fault.New(fault.Exhausted, fault.CodeSoundTooLong, "a sound of %g seconds at %d Hz is too large", duration, rate)
 			}
-			return single(media.Silence(rate, channels, int(samples)))
+			return declare.One(media.Silence(rate, channels, int(samples)))
 		},
 	}
 }
@@ -55,16 +52,12 @@ func TrimAudioDuration() *node.Class {
 		Outputs: audioOut(),
 		Cost:    soundCost,
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			sound, start, length := in.Sound("audio"), in.Float("start_index"), in.Float("duration")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
+			sound, start, length := call.Sound("audio"), call.Float("start_index"), call.Float("duration")
 			from := samplesOf(start, sound.Rate())
 			if start < 0 {
 				from = max(0, sound.Samples()+from)
 			}
-			return single(sound.Cut(from, from+samplesOf(length, sound.Rate())))
+			return declare.One(sound.Cut(from, from+samplesOf(length, sound.Rate())))
 		},
 	}
 }
@@ -87,11 +80,7 @@ func SplitAudioChannels() *node.Class {
 		Outputs: []node.Output{{Type: node.Audio, Name: "left"}, {Type: node.Audio, Name: "right"}},
 		Cost:    soundCost,
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			sound := in.Sound("audio")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
+			sound := call.Sound("audio")
 			if sound.Channels() != 2 {
 				return node.Result{}, fault.New(fault.Invalid, fault.CodeSoundChannels, "the sound has %d channels; 2 are needed", sound.Channels())
 			}
@@ -109,12 +98,7 @@ func JoinAudioChannels() *node.Class {
 		Outputs:     savedOut(),
 		Cost:        soundCost,
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			left, right := in.Sound("audio_left"), in.Sound("audio_right")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
-			return single(media.Join(ctx, left, right, maxSound(call)))
+			return declare.One(media.Join(ctx, call.Sound("audio_left"), call.Sound("audio_right"), maxSound(call)))
 		},
 	}
 }
@@ -131,15 +115,11 @@ func AudioConcat() *node.Class {
 		Outputs: audioOut(),
 		Cost:    soundCost,
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			a, b, direction := in.Sound("audio1"), in.Sound("audio2"), in.String("direction")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
+			a, b, direction := call.Sound("audio1"), call.Sound("audio2"), call.String("direction")
 			if direction == "before" {
 				a, b = b, a
 			}
-			return single(media.Concat(ctx, a, b, maxSound(call)))
+			return declare.One(media.Concat(ctx, a, b, maxSound(call)))
 		},
 	}
 }
@@ -164,16 +144,12 @@ func AudioMerge() *node.Class {
 		Outputs: audioOut(),
 		Cost:    soundCost,
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			a, b, method := in.Sound("audio1"), in.Sound("audio2"), in.String("merge_method")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
+			a, b, method := call.Sound("audio1"), call.Sound("audio2"), call.String("merge_method")
 			mix, ok := mixes[method]
 			if !ok { // a linked value is not checked against the input's options
 				return node.Result{}, fault.New(fault.Invalid, fault.CodeMergeMethod, "unknown merge method %q", method)
 			}
-			return single(media.Mix(ctx, a, b, maxSound(call), mix))
+			return declare.One(media.Mix(ctx, a, b, maxSound(call), mix))
 		},
 	}
 }
@@ -190,12 +166,7 @@ func AudioAdjustVolume() *node.Class {
 		Outputs: audioOut(),
 		Cost:    soundCost,
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			sound, volume := in.Sound("audio"), in.Float("volume")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
-			return single(sound.Gain(volume), nil)
+			return declare.One(call.Sound("audio").Gain(call.Float("volume")), nil)
 		},
 	}
 }

@@ -27,14 +27,8 @@ func (f family) SaveAudioAdvanced() *node.Class {
 		OutputNode: true,
 		Cost:       fileCost,
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			prefix, format, quality := in.String("filename_prefix"), in.String("format"), ""
-			if in.Has("format.quality") {
-				quality = in.String("format.quality")
-			}
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
+			prefix, format := call.String("filename_prefix"), call.String("format")
+			quality := node.Given(call, "format.quality", call.String, "")
 			how, ok := flac(), format == "flac"
 			switch format {
 			case "mp3":

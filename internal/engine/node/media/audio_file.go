@@ -7,6 +7,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/engine/media/ffmpeg"
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/declare"
 	"github.com/millrace-dev/millrace/internal/engine/node/image"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
@@ -27,17 +28,13 @@ func (f family) LoadAudio() *node.Class {
 		Checked:     []string{"audio"},
 		Fingerprint: fingerprintFile("audio"),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			name := in.String("audio")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
+			name := call.String("audio")
 			file, err := call.Files.Open(ctx, name)
 			if err != nil {
 				return node.Result{}, err
 			}
 			defer file.Close()
-			return single(f.tool.Sound(ctx, file, ffmpeg.Part{}, maxSound(call)))
+			return declare.One(f.tool.Sound(ctx, file, ffmpeg.Part{}, maxSound(call)))
 		},
 	}
 }
@@ -116,13 +113,9 @@ func (f family) saving(name, display string, format func(quality string) (audioF
 		Name: name, DisplayName: display, Category: "audio", Module: moduleAudio,
 		Inputs: append(inputs, image.HiddenMetadata()...), Outputs: savedOut(), OutputNode: true, Deprecated: true, Cost: fileCost,
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			prefix, quality := in.String("filename_prefix"), ""
+			prefix, quality := call.String("filename_prefix"), ""
 			if len(qualities) > 0 {
-				quality = in.String("quality")
-			}
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
+				quality = call.String("quality")
 			}
 			how, ok := format(quality)
 			if !ok {
@@ -150,11 +143,7 @@ func (f family) PreviewAudio() *node.Class {
 
 // save writes the sound of the input "audio".
 func (f family) save(ctx context.Context, call *node.Call, folder node.Folder, prefix string, how audioFormat) (node.Result, error) {
-	in := call.Args.Reader()
-	sound := in.Sound("audio")
-	if err := in.Err(); err != nil {
-		return node.Result{}, err
-	}
+	sound := call.Sound("audio")
 	if sound.Samples() == 0 {
 		return node.Result{}, fault.New(fault.Invalid, fault.CodeSoundEmpty, "an empty sound cannot be written")
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/engine/media"
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/declare"
 )
 
 // shelfQuality is the quality (q) of the outer bands.
@@ -39,18 +40,14 @@ func AudioEqualizer3Band() *node.Class {
 }
 
 func runEqualizer(ctx context.Context, call *node.Call) (node.Result, error) {
-	in := call.Args.Reader()
-	sound, q := in.Sound("audio"), in.Float("mid_q")
+	sound, q := call.Sound("audio"), call.Float("mid_q")
 	bands := []struct {
 		gain, frequency, q float64
 		filter             func(rate int, frequency, decibels, q float64) (media.Biquad, error)
 	}{
-		{in.Float("low_gain_dB"), in.Float("low_freq"), shelfQuality, media.LowShelf},
-		{in.Float("mid_gain_dB"), in.Float("mid_freq"), q, media.Peak},
-		{in.Float("high_gain_dB"), in.Float("high_freq"), shelfQuality, media.HighShelf},
-	}
-	if err := in.Err(); err != nil {
-		return node.Result{}, err
+		{call.Float("low_gain_dB"), call.Float("low_freq"), shelfQuality, media.LowShelf},
+		{call.Float("mid_gain_dB"), call.Float("mid_freq"), q, media.Peak},
+		{call.Float("high_gain_dB"), call.Float("high_freq"), shelfQuality, media.HighShelf},
 	}
 	for _, b := range bands {
 		if b.gain == 0 {
@@ -65,5 +62,5 @@ func runEqualizer(ctx context.Context, call *node.Call) (node.Result, error) {
 		}
 		sound = sound.Filter(f)
 	}
-	return single(sound, nil)
+	return declare.One(sound, nil)
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/millrace-dev/millrace/internal/engine/media"
 	"github.com/millrace-dev/millrace/internal/engine/media/ffmpeg"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/node/image"
@@ -119,14 +118,6 @@ func tags(call *node.Call) ([]ffmpeg.Tag, error) {
 		out[i] = ffmpeg.Tag{Key: t.Key, Value: t.Value}
 	}
 	return out, nil
-}
-
-// single returns the result of a class with a single output.
-func single(s *media.Sound, err error) (node.Result, error) {
-	if err != nil {
-		return node.Result{}, err
-	}
-	return node.Result{Outputs: []node.Value{s}}, nil
 }
 
 // savedOut is the output list of classes that name their sound.

@@ -10,6 +10,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/media"
 	"github.com/millrace-dev/millrace/internal/engine/media/ffmpeg"
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/declare"
 	"github.com/millrace-dev/millrace/internal/engine/node/image"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
@@ -30,11 +31,7 @@ func (f family) LoadVideo() *node.Class {
 		Checked:     []string{"file"},
 		Fingerprint: fingerprintFile("file"),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			name := in.String("file")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
+			name := call.String("file")
 			if _, err := call.Files.Stat(ctx, name); err != nil {
 				return node.Result{}, err
 			}
@@ -60,16 +57,9 @@ func (f family) CreateVideo() *node.Class {
 		},
 		Outputs: []node.Output{{Type: node.Video}},
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			video := &media.Video{Frames: in.Image("images"), FPS: in.Float("fps")}
-			if in.Has("audio") {
-				video.Sound = in.Sound("audio")
-			}
-			if in.Has("bit_depth") {
-				video.Depth = in.Int("bit_depth")
-			}
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
+			video := &media.Video{
+				Frames: call.Image("images"), FPS: call.Float("fps"),
+				Sound: node.Given(call, "audio", call.Sound, nil), Depth: node.Given(call, "bit_depth", call.Int, 0),
 			}
 			if !(video.FPS >= 1 && video.FPS <= 120) { // linked values are not checked against the input's range
 				return node.Result{}, fault.New(fault.Invalid, fault.CodeFrameRate, "%g frames per second are out of range; a video has from 1 to 120",
@@ -115,10 +105,9 @@ func (f family) GetVideoComponents() *node.Class {
 
 // read returns the frames and the sound of the input "video".
 func (f family) read(ctx context.Context, call *node.Call) (*media.Video, error) {
-	in := call.Args.Reader()
-	video := in.Video("video")
-	if err := in.Err(); err != nil || video.Frames != nil {
-		return video, err
+	video := call.Video("video")
+	if video.Frames != nil {
+		return video, nil
 	}
 	file, err := call.Files.Open(ctx, video.File)
 	if err != nil {
@@ -187,12 +176,8 @@ func (f family) SaveWEBM() *node.Class {
 		OutputNode: true,
 		Cost:       func(c node.Args, pixels int64) time.Duration { return 4 * framesCost(c, pixels) },
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			video := &media.Video{Frames: in.Image("images"), FPS: in.Float("fps")}
-			prefix, codec, crf := in.String("filename_prefix"), in.String("codec"), in.Float("crf")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
+			video := &media.Video{Frames: call.Image("images"), FPS: call.Float("fps")}
+			prefix, codec, crf := call.String("filename_prefix"), call.String("codec"), call.Float("crf")
 			encoder, ok := map[string][]string{
 				"vp9": {"-c:v", "libvpx-vp9", "-row-mt", "1"}, "av1": {"-c:v", "libaom-av1", "-cpu-used", "8"},
 			}[codec]
@@ -239,11 +224,7 @@ func (f family) VideoSlice() *node.Class {
 }
 
 func (f family) runVideoSlice(ctx context.Context, call *node.Call) (node.Result, error) {
-	in := call.Args.Reader()
-	video, start, duration, strict := in.Video("video"), in.Float("start_time"), in.Float("duration"), in.Bool("strict_duration")
-	if err := in.Err(); err != nil {
-		return node.Result{}, err
-	}
+	video, start, duration, strict := call.Video("video"), call.Float("start_time"), call.Float("duration"), call.Bool("strict_duration")
 	whole, err := f.length(ctx, call, video)
 	if err != nil {
 		return node.Result{}, err
@@ -259,11 +240,7 @@ func (f family) runVideoSlice(ctx context.Context, call *node.Call) (node.Result
 		return node.Result{}, fault.New(fault.Invalid, fault.CodeVideoPart,
 			"the video is %.3f s long; it has no part of %.3f s that begins at %.3f s", whole, duration, start)
 	}
-	part, err := cut(video, start, length)
-	if err != nil {
-		return node.Result{}, err
-	}
-	return node.Result{Outputs: []node.Value{part}}, nil
+	return declare.One(cut(video, start, length))
 }
 
 // length returns the length of a video in seconds.

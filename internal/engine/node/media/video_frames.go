@@ -39,9 +39,9 @@ func (f family) VideoTemporalCrop() *node.Class {
 		Outputs: []node.Output{{Type: node.Video, Name: "video"}},
 		Cost:    framesCost,
 		Pixels:  videoPixels,
-		Run: f.trim(func(in *node.Reader, total int) (start, length int) {
-			start = min(in.Int("start_frame"), total-1)
-			return start, min(in.Int("length"), total-start)
+		Run: f.trim(func(call *node.Call, total int) (start, length int) {
+			start = min(call.Int("start_frame"), total-1)
+			return start, min(call.Int("length"), total-start)
 		}),
 	}
 }
@@ -61,25 +61,21 @@ func (f family) VideoRandomTemporalCrop() *node.Class {
 		Outputs: []node.Output{{Type: node.Video, Name: "video"}},
 		Cost:    framesCost,
 		Pixels:  videoPixels,
-		Run: f.trim(func(in *node.Reader, total int) (start, length int) {
-			length = min(in.Int("length"), total)
-			return int(random.ForNumPy(uint64(in.Int("seed"))).Below(uint32(max(0, total-length)))), length
+		Run: f.trim(func(call *node.Call, total int) (start, length int) {
+			length = min(call.Int("length"), total)
+			return int(random.ForNumPy(uint64(call.Int("seed"))).Below(uint32(max(0, total-length)))), length
 		}),
 	}
 }
 
 // trim runs a class that keeps consecutive frames of a video; part names them.
-func (f family) trim(part func(in *node.Reader, total int) (start, length int)) func(context.Context, *node.Call) (node.Result, error) {
+func (f family) trim(part func(call *node.Call, total int) (start, length int)) func(context.Context, *node.Call) (node.Result, error) {
 	return func(ctx context.Context, call *node.Call) (node.Result, error) {
 		video, err := f.read(ctx, call)
 		if err != nil {
 			return node.Result{}, err
 		}
-		in := call.Args.Reader()
-		start, length := part(in, video.Frames.Frames())
-		if err := in.Err(); err != nil {
-			return node.Result{}, err
-		}
+		start, length := part(call, video.Frames.Frames())
 		return consecutive(video, start, length)
 	}
 }
@@ -89,11 +85,7 @@ func consecutive(video *media.Video, start, length int) (node.Result, error) {
 	if start < 0 || length < 1 { // linked values are not checked against the input's range
 		return node.Result{}, fault.New(fault.Invalid, fault.CodeVideoPart, "the video does not have %d frames from frame %d on", length, start)
 	}
-	part, err := cut(video, float64(start)/video.FPS, float64(length)/video.FPS)
-	if err != nil {
-		return node.Result{}, err
-	}
-	return node.Result{Outputs: []node.Value{part}}, nil
+	return declare.One(cut(video, float64(start)/video.FPS, float64(length)/video.FPS))
 }
 
 // VideoFrameSample keeps some frames.
@@ -113,11 +105,7 @@ func (f family) VideoFrameSample() *node.Class {
 		Cost:    framesCost,
 		Pixels:  videoPixels,
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			count, strategy, seed := in.Int("num_frames"), in.String("strategy"), in.Int("seed")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
+			count, strategy, seed := call.Int("num_frames"), call.String("strategy"), call.Int("seed")
 			video, err := f.read(ctx, call)
 			if err != nil {
 				return node.Result{}, err

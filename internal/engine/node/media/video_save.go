@@ -104,22 +104,18 @@ type encoding struct {
 }
 
 // readEncoding reads the arguments below the codec of the given name.
-func readEncoding(args node.Args, name string) (encoding, error) {
+func readEncoding(call *node.Call, name string) (encoding, error) {
 	e := encoding{crf: -1}
-	codec, _ := args[name].(string)
+	codec, _ := call.Args[name].(string)
 	if codec != automatic {
 		e.codec = codec
 	}
-	if args[name+".encoding"] != "re-encode" {
+	if call.Args[name+".encoding"] != "re-encode" {
 		return e, nil
 	}
-	in := args.Reader()
-	e.crf = in.Float(name + ".encoding.crf")
-	if e.space = in.String(name + ".encoding.color_space"); e.space == automatic {
+	e.crf = call.Float(name + ".encoding.crf")
+	if e.space = call.String(name + ".encoding.color_space"); e.space == automatic {
 		e.space = ""
-	}
-	if err := in.Err(); err != nil {
-		return e, err
 	}
 	if !(e.crf >= 0 && e.crf <= 63) {
 		return e, fault.New(fault.Invalid, fault.CodeEncoding, "crf %g is out of range for this codec", e.crf)
@@ -128,20 +124,16 @@ func readEncoding(args node.Args, name string) (encoding, error) {
 }
 
 func (f family) runSaveVideo(ctx context.Context, call *node.Call) (node.Result, error) {
-	in := call.Args.Reader()
-	video, prefix, format := in.Video("video"), in.String("filename_prefix"), in.String("format")
-	if err := in.Err(); err != nil {
-		return node.Result{}, err
-	}
+	video, prefix, format := call.Video("video"), call.String("filename_prefix"), call.String("format")
 	i := slices.IndexFunc(containers(), func(c container) bool { return c.name == format })
 	if i < 0 {
 		return node.Result{}, fault.New(fault.Invalid, fault.CodeFormat, "unknown format %.64q", format)
 	}
 	codec := "format.codec"
-	if !in.Has(codec) {
+	if !call.Has(codec) {
 		codec = "codec"
 	}
-	e, err := readEncoding(call.Args, codec)
+	e, err := readEncoding(call, codec)
 	if err != nil {
 		return node.Result{}, err
 	}

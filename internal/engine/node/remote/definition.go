@@ -103,13 +103,13 @@ func Parse(name string, raw json.RawMessage) (*Definition, error) {
 	}
 	seen := map[string]bool{}
 	for _, s := range sections {
-		members, err := members(bySection[s.name])
+		members, err := Members(bySection[s.name])
 		if err != nil {
 			return nil, fmt.Errorf("class %s: %s inputs: %w", name, s.name, err)
 		}
 		for _, m := range members {
-			if !seen[m.name] && m.name != "" {
-				seen[m.name] = true
+			if !seen[m.Name] && m.Name != "" {
+				seen[m.Name] = true
 				d.inputs = append(d.inputs, parseInput(m, s.is))
 			}
 		}
@@ -118,13 +118,14 @@ func Parse(name string, raw json.RawMessage) (*Definition, error) {
 	return d, nil
 }
 
-type member struct {
-	name string
-	raw  json.RawMessage
+// Member is a member of a JSON object.
+type Member struct {
+	Name string
+	Raw  json.RawMessage
 }
 
-// members reads an object in its order.
-func members(raw json.RawMessage) ([]member, error) {
+// Members reads a JSON object in its order; null and nothing have no members.
+func Members(raw json.RawMessage) ([]Member, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil, nil
 	}
@@ -132,15 +133,15 @@ func members(raw json.RawMessage) ([]member, error) {
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
 		return nil, fmt.Errorf("not an object: %w", err)
 	}
-	var out []member
+	var out []Member
 	for dec.More() {
 		key, err := dec.Token()
 		if err != nil {
 			return nil, err
 		}
-		m := member{}
-		m.name, _ = key.(string)
-		if err := dec.Decode(&m.raw); err != nil {
+		m := Member{}
+		m.Name, _ = key.(string)
+		if err := dec.Decode(&m.Raw); err != nil {
 			return nil, err
 		}
 		out = append(out, m)
@@ -187,14 +188,14 @@ type options struct {
 }
 
 // parseInput reads the specification of an input. Parts that it does not understand are left to the server.
-func parseInput(m member, section node.Section) input {
-	in := input{Input: node.Input{Name: m.name, Type: node.Any, Section: section}}
+func parseInput(m Member, section node.Section) input {
+	in := input{Input: node.Input{Name: m.Name, Type: node.Any, Section: section}}
 	if section == node.Hidden {
-		in.Type = hiddenType(m.raw)
+		in.Type = hiddenType(m.Raw)
 		return in
 	}
 	var spec []json.RawMessage
-	if json.Unmarshal(m.raw, &spec) != nil || len(spec) == 0 {
+	if json.Unmarshal(m.Raw, &spec) != nil || len(spec) == 0 {
 		in.open = true
 		return in
 	}

@@ -32,18 +32,18 @@ type merger struct {
 
 // edit copies an object with some of its members changed. Members keep their order and, unless changed, their bytes.
 func edit(raw json.RawMessage, change func(name string, value json.RawMessage) (json.RawMessage, error)) (json.RawMessage, error) {
-	all, err := members(raw)
+	all, err := Members(raw)
 	if err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer
 	b.WriteByte('{')
 	for i, m := range all {
-		value, err := change(m.name, m.raw)
+		value, err := change(m.Name, m.Raw)
 		if err != nil {
 			return nil, err
 		}
-		key, err := json.Marshal(m.name)
+		key, err := json.Marshal(m.Name)
 		if err != nil {
 			return nil, err
 		}

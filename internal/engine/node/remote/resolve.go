@@ -91,7 +91,7 @@ func inputsOf(raw json.RawMessage) ([]node.Input, error) {
 	}
 	var inputs []node.Input
 	for _, section := range []node.Section{node.Required, node.Optional} {
-		members, err := members(sections[map[node.Section]string{node.Required: "required", node.Optional: "optional"}[section]])
+		members, err := Members(sections[map[node.Section]string{node.Required: "required", node.Optional: "optional"}[section]])
 		if err != nil {
 			return nil, err
 		}

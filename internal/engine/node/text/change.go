@@ -39,11 +39,7 @@ func StringReplace() *node.Class {
 		},
 		Outputs: textOut(),
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			s, find, by := in.String("string"), in.String("find"), in.String("replace")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
+			s, find, by := call.String("string"), call.String("find"), call.String("replace")
 			if appended := strings.Count(s, find) * (len(by) - len(find)); len(s)+appended > maxLength {
 				return node.Result{}, tooLong()
 			}
@@ -63,8 +59,7 @@ func StringTrim() *node.Class {
 		},
 		Outputs: textOut(),
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			s, mode := in.String("string"), in.String("mode")
+			s, mode := call.String("string"), call.String("mode")
 			switch mode {
 			case trimBoth:
 				s = strings.TrimFunc(s, python.IsSpace)
@@ -73,9 +68,9 @@ func StringTrim() *node.Class {
 			case trimRight:
 				s = strings.TrimRightFunc(s, python.IsSpace)
 			default:
-				return declare.One(nil, orUnknown(in, mode))
+				return declare.One(nil, unknownMode(mode))
 			}
-			return declare.One(s, in.Err())
+			return declare.One(s, nil)
 		},
 	}
 }
@@ -94,11 +89,7 @@ func CaseConverter() *node.Class {
 		},
 		Outputs: textOut(),
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			s, mode := in.String("string"), in.String("mode")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
+			s, mode := call.String("string"), call.String("mode")
 			switch mode {
 			case upperCase:
 				s = python.Upper(s)
@@ -109,7 +100,7 @@ func CaseConverter() *node.Class {
 			case titleCase:
 				s = titled(s)
 			default:
-				return declare.One(nil, orUnknown(in, mode))
+				return declare.One(nil, unknownMode(mode))
 			}
 			return bounded(s, nil)
 		},
@@ -149,11 +140,7 @@ func isCased(r rune) bool {
 
 func title(char string) string { return cases.Title(language.Und).String(char) }
 
-// orUnknown returns the first failure of a reader, or else an error for an unknown mode.
-func orUnknown(in *node.Reader, mode string) error {
-	if err := in.Err(); err != nil {
-		return err
-	}
+func unknownMode(mode string) error {
 	return fault.New(fault.Invalid, fault.CodeInputType, "unknown mode %.64q", mode)
 }
 

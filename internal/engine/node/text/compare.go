@@ -29,10 +29,9 @@ func StringSubstring() *node.Class {
 		},
 		Outputs: textOut(),
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			chars, start, end := []rune(in.String("string")), in.Int("start"), in.Int("end")
+			chars, start, end := []rune(call.String("string")), call.Int("start"), call.Int("end")
 			from, to := sliceIndex(start, len(chars)), sliceIndex(end, len(chars))
-			return declare.One(string(chars[min(from, to):to]), in.Err())
+			return declare.One(string(chars[min(from, to):to]), nil)
 		},
 	}
 }
@@ -53,8 +52,7 @@ func StringLength() *node.Class {
 		Inputs:      []node.Input{multiline("string", "The text.")},
 		Outputs:     []node.Output{{Type: node.Int, Name: "length"}},
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			return declare.One(int64(utf8.RuneCountInString(in.String("string"))), in.Err())
+			return declare.One(int64(utf8.RuneCountInString(call.String("string"))), nil)
 		},
 	}
 }
@@ -71,12 +69,11 @@ func StringContains() *node.Class {
 		},
 		Outputs: []node.Output{{Type: node.Boolean, Name: "contains"}},
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			s, part := in.String("string"), in.String("substring")
-			if !in.Bool("case_sensitive") {
+			s, part := call.String("string"), call.String("substring")
+			if !call.Bool("case_sensitive") {
 				s, part = python.Lower(s), python.Lower(part)
 			}
-			return declare.One(strings.Contains(s, part), in.Err())
+			return declare.One(strings.Contains(s, part), nil)
 		},
 	}
 }
@@ -94,20 +91,19 @@ func StringCompare() *node.Class {
 		},
 		Outputs: []node.Output{{Type: node.Boolean}},
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			a, b, mode := in.String("string_a"), in.String("string_b"), in.String("mode")
-			if !in.Bool("case_sensitive") {
+			a, b, mode := call.String("string_a"), call.String("string_b"), call.String("mode")
+			if !call.Bool("case_sensitive") {
 				a, b = python.Lower(a), python.Lower(b)
 			}
 			switch mode {
 			case startsWith:
-				return declare.One(strings.HasPrefix(a, b), in.Err())
+				return declare.One(strings.HasPrefix(a, b), nil)
 			case endsWith:
-				return declare.One(strings.HasSuffix(a, b), in.Err())
+				return declare.One(strings.HasSuffix(a, b), nil)
 			case equalTexts:
-				return declare.One(a == b, in.Err())
+				return declare.One(a == b, nil)
 			default:
-				return declare.One(nil, orUnknown(in, mode))
+				return declare.One(nil, unknownMode(mode))
 			}
 		},
 	}

@@ -32,14 +32,10 @@ func StringFormat() *node.Class {
 		},
 		Outputs: textOut(),
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			template := in.String("f_string")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
+			template := call.String("f_string")
 			values := map[string]any{}
 			for _, name := range letters() {
-				if in.Has(valuesPrefix + name) {
+				if call.Has(valuesPrefix + name) {
 					values[name] = formattable(call.Args[valuesPrefix+name])
 				}
 			}

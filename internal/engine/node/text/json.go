@@ -25,12 +25,7 @@ func JsonExtractString() *node.Class {
 		},
 		Outputs: textOut(),
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			source, key := in.String("json_string"), in.String("key")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
-			return bounded(member(source, key), nil)
+			return bounded(member(call.String("json_string"), call.String("key")), nil)
 		},
 	}
 }
@@ -142,11 +137,7 @@ func written(name, display, input string, kind node.Type, alias string) *node.Cl
 		},
 		Outputs: textOut(),
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			indent := in.Int("indent")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
+			indent := call.Int("indent")
 			if indent > maxIndent { // linked values are not checked against the input's range
 				return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "an indentation of %d spaces is out of range", indent)
 			}

@@ -42,16 +42,9 @@ func flag(name string, def bool, tooltip string) node.Input {
 }
 
 func runRegexReplace(ctx context.Context, call *node.Call) (node.Result, error) {
-	in := call.Args.Reader()
-	s, pattern, by := in.String("string"), in.String("regex_pattern"), in.String("replace")
-	options := regexOptions(in)
-	count := 0
-	if in.Has("count") {
-		count = in.Int("count")
-	}
-	if err := in.Err(); err != nil {
-		return node.Result{}, err
-	}
+	s, pattern, by := call.String("string"), call.String("regex_pattern"), call.String("replace")
+	options := regexOptions(call)
+	count := node.Given(call, "count", call.Int, 0)
 	re, err := compile(pattern, options)
 	if err != nil {
 		return node.Result{}, err
@@ -63,7 +56,7 @@ func runRegexReplace(ctx context.Context, call *node.Call) (node.Result, error) 
 	return declare.One(re.replace(ctx, s, parts, count))
 }
 
-func regexOptions(in *node.Reader) regexp2.RegexOptions {
+func regexOptions(call *node.Call) regexp2.RegexOptions {
 	var options regexp2.RegexOptions
 	for _, f := range []struct {
 		name   string
@@ -74,11 +67,7 @@ func regexOptions(in *node.Reader) regexp2.RegexOptions {
 		{"multiline", false, regexp2.Multiline},
 		{"dotall", false, regexp2.Singleline},
 	} {
-		on := f.def
-		if in.Has(f.name) {
-			on = in.Bool(f.name)
-		}
-		if on {
+		if node.Given(call, f.name, call.Bool, f.def) {
 			options |= f.option
 		}
 	}

@@ -27,11 +27,7 @@ func RegexMatch() *node.Class {
 			regexFlags()...),
 		Outputs: []node.Output{{Type: node.Boolean, Name: "matches"}},
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			s, pattern, options := in.String("string"), in.String("regex_pattern"), regexOptions(in)
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
+			s, pattern, options := call.String("string"), call.String("regex_pattern"), regexOptions(call)
 			re, err := compile(pattern, options)
 			if err != nil {
 				return declare.One(false, unlessInvalid(err))
@@ -67,12 +63,8 @@ func RegexExtract() *node.Class {
 }
 
 func runRegexExtract(ctx context.Context, call *node.Call) (node.Result, error) {
-	in := call.Args.Reader()
-	s, pattern, mode, group := in.String("string"), in.String("regex_pattern"), in.String("mode"), in.Int("group_index")
-	options := regexOptions(in)
-	if err := in.Err(); err != nil {
-		return node.Result{}, err
-	}
+	s, pattern, mode, group := call.String("string"), call.String("regex_pattern"), call.String("mode"), call.Int("group_index")
+	options := regexOptions(call)
 	if group < 0 {
 		return node.Result{}, fault.New(fault.Invalid, fault.CodeRegex, "the pattern has no group %d", group)
 	}
@@ -94,7 +86,7 @@ func runRegexExtract(ctx context.Context, call *node.Call) (node.Result, error) 
 			return declare.One("", nil)
 		}
 	default:
-		return declare.One(nil, orUnknown(in, mode))
+		return declare.One(nil, unknownMode(mode))
 	}
 	found, err := re.find(ctx, s, group, most)
 	return bounded(strings.Join(found, "\n"), err)

@@ -55,11 +55,7 @@ func SaveText() *node.Class {
 }
 
 func runSaveText(ctx context.Context, call *node.Call) (node.Result, error) {
-	in := call.Args.Reader()
-	text, prefix, format := in.String("text"), in.String("filename_prefix"), in.String("format")
-	if err := in.Err(); err != nil {
-		return node.Result{}, err
-	}
+	text, prefix, format := call.String("text"), call.String("filename_prefix"), call.String("format")
 	kind, known := contentType(format)
 	if !known {
 		return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "unknown format %.64q", format)

@@ -47,9 +47,7 @@ func primitive(name, display, essentials string, multiline bool) *node.Class {
 		Inputs:      []node.Input{{Name: "value", Type: node.String, Multiline: multiline, Tooltip: "The text."}},
 		Outputs:     textOut(),
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			value := in.String("value")
-			return declare.One(value, in.Err())
+			return declare.One(call.String("value"), nil)
 		},
 	}
 }
@@ -67,9 +65,7 @@ func StringConcatenate() *node.Class {
 		},
 		Outputs: textOut(),
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			a, b, between := in.String("string_a"), in.String("string_b"), in.String("delimiter")
-			return bounded(a+between+b, in.Err())
+			return bounded(call.String("string_a")+call.String("delimiter")+call.String("string_b"), nil)
 		},
 	}
 }

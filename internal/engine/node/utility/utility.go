@@ -65,15 +65,7 @@ func CustomCombo() *node.Class {
 		Check:   func(context.Context, node.Files, node.Args) error { return nil }, // any text is a choice
 		Checked: []string{"choice"},
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			choice, index := in.String("choice"), 0
-			if in.Has("index") {
-				index = in.Int("index")
-			}
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
-			return node.Result{Outputs: []node.Value{choice, int64(index)}}, nil
+			return declare.Two(call.String("choice"), int64(node.Given(call, "index", call.Int, 0)), nil)
 		},
 	}
 }
@@ -86,9 +78,7 @@ func SeedNode() *node.Class {
 		Inputs:  []node.Input{{Name: "seed", Type: node.Int, Min: 0, Max: math.MaxInt64, Control: "fixed", Tooltip: "The number."}},
 		Outputs: []node.Output{{Type: node.Int, Name: "seed"}},
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			seed := in.Int("seed")
-			return declare.One(int64(seed), in.Err())
+			return declare.One(int64(call.Int("seed")), nil)
 		},
 	}
 }
@@ -104,11 +94,7 @@ func ColorToRGBInt() *node.Class {
 		}},
 		Outputs: []node.Output{{Type: node.Int, Name: "rgb_int"}, {Type: node.Color, Name: "hex"}, {Type: node.Float, Name: "alpha"}},
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			text := in.String("color")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
+			text := call.String("color")
 			digits, hash := strings.CutPrefix(text, "#")
 			v, err := strconv.ParseUint(digits, 16, 64)
 			switch {

@@ -94,11 +94,7 @@ func emptyLatent() *node.Class {
 		Inputs:  []node.Input{Integer("width", 512, 16, 16384), Integer("height", 512, 16, 16384), Integer("batch_size", 1, 1, 4096)},
 		Outputs: []node.Output{{Type: Latent}},
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			w, h, n := in.Int("width"), in.Int("height"), in.Int("batch_size")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
+			w, h, n := call.Int("width"), call.Int("height"), call.Int("batch_size")
 			return node.Result{Outputs: []node.Value{NewSamples(n, h/latentScale, w/latentScale)}}, nil
 		},
 	}
@@ -151,11 +147,7 @@ func encoder() *node.Class {
 		Inputs:  []node.Input{Required("pixels", node.Image), Required("vae", VAE)},
 		Outputs: []node.Output{{Type: Latent}},
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			im := in.Image("pixels")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
+			im := call.Image("pixels")
 			l := NewSamples(im.Frames(), im.Height()/latentScale, im.Width()/latentScale)
 			for i := range l.Values {
 				x, y := i%l.Width, i/l.Width%l.Height
@@ -256,10 +248,9 @@ func setNoiseMask() *node.Class {
 		Inputs:  []node.Input{Required("samples", Latent), Required("mask", node.Mask)},
 		Outputs: []node.Output{{Type: Latent}},
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			mask := in.Mask("mask")
+			mask, given := call.Args["mask"].(*raster.Mask)
 			l, ok := call.Args["samples"].(*Samples)
-			if err := in.Err(); err != nil || !ok {
+			if !ok || !given || mask.Empty() {
 				return node.Result{}, &Exception{"TypeError", "'NoneType' object is not subscriptable"}
 			}
 			masked := *l
@@ -276,14 +267,13 @@ func repeat() *node.Class {
 		Inputs:  []node.Input{Required("samples", Latent), Integer("amount", 1, 1, 64)},
 		Outputs: []node.Output{{Type: Latent}},
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			amount := in.Int("amount")
+			amount, given := call.Args["amount"].(int64)
 			l, ok := call.Args["samples"].(*Samples)
-			if err := in.Err(); err != nil || !ok {
+			if !ok || !given {
 				return node.Result{}, &Exception{"TypeError", "'NoneType' object is not subscriptable"}
 			}
 			repeated := *l
-			repeated.Frames, repeated.Values = l.Frames*amount, slices.Repeat(l.Values, amount)
+			repeated.Frames, repeated.Values = l.Frames*int(amount), slices.Repeat(l.Values, int(amount))
 			return node.Result{Outputs: []node.Value{&repeated}}, nil
 		},
 	}
