@@ -1,6 +1,7 @@
 // Package cli is the command line. It makes the commands of operators from the actions below internal/operate, adds
-// those of its sub-packages, and gives all of them their common behaviour. It promises that an error is one line that names its remedy, and that no help text and no error
-// contains a secret. The work of the commands is left to internal/operate and internal/app.
+// those of its sub-packages, and gives all of them their common behaviour. It promises that an error is one line that
+// names its remedy, and that no help text and no error contains a secret. The work of the commands is left to
+// internal/operate and internal/app.
 package cli
 
 import (

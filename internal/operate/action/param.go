@@ -156,6 +156,8 @@ func (p Param) Type() string {
 		return "strings"
 	case p.Many():
 		return "stringArray"
+	case reflect.PointerTo(p.kind).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()):
+		return "string"
 	case p.kind.Kind() == reflect.Int || p.kind.Kind() == reflect.Int64:
 		return "int"
 	}

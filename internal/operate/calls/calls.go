@@ -138,7 +138,8 @@ type reconcileParams struct {
 
 var reconcile = action.Of[Service, reconcileParams, call.Call]{
 	Spec: action.Spec{
-		ID: "adminCallReconcile", Route: "POST /calls/{id}/reconcile", Schema: "AdminState", Member: "call", Redact: true, Reason: action.Required,
+		ID: "adminCallReconcile", Route: "POST /calls/{id}/reconcile", Reason: action.Required,
+		Schema: "AdminState", Member: "call", Redact: true,
 		Help: map[string]string{"charged_usd": "price that the provider charged, in US dollars; 0 releases all of the reserved credit"},
 		Commands: []action.Command{{
 			Use:   "reconcile ID --charged DOLLARS --reason WORDS",

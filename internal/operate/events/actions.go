@@ -82,7 +82,7 @@ position, at most a million positions; the output contains the range that was re
 			return l.follow(ctx, tail, q, writer(out, names, json))
 		})
 		if ctx.Err() != nil {
-			return true, nil //nolint:nilerr // interrupted: all recorded events have been written
+			return true, nil // interrupted: all recorded events have been written
 		}
 		return true, err
 	},

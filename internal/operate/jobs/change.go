@@ -34,10 +34,12 @@ type steps[P any] func(s Service, c *Changes, p P, by operate.Attribution) (do, 
 func many[P interface{ common() changeParams }](verb string, command action.Command, steps steps[P]) action.For[Service] {
 	name := strings.ToUpper(verb[:1]) + verb[1:]
 	command.JSON = true
+	help := maps.Clone(chosenHelp)
+	help["credential-env"] = "environment variable with the credential for the services that the graph calls"
 	return action.Of[Service, P, changed]{
 		Spec: action.Spec{
 			ID: "admin" + name + "Many", Route: "POST /jobs/" + verb, Reason: action.Optional,
-			Schema: "AdminOutcome", Member: "outcomes", List: true, Help: chosenHelp, Commands: []action.Command{command},
+			Schema: "AdminOutcome", Member: "outcomes", List: true, Help: help, Commands: []action.Command{command},
 			Summary: name + " all jobs that match a filter. Without confirm, nothing is changed and the outcomes are predicted.",
 		},
 		Do: func(ctx context.Context, s Service, p P, by operate.Attribution) (changed, error) {
@@ -61,7 +63,9 @@ func many[P interface{ common() changeParams }](verb string, command action.Comm
 }
 
 // change changes the chosen jobs, or predicts the outcomes.
-func (s Service) change(ctx context.Context, verb string, p changeParams, steps func(*Changes) (do, would step, err error)) (changed, error) {
+func (s Service) change(ctx context.Context, verb string, p changeParams,
+	steps func(*Changes) (do, would step, err error),
+) (changed, error) {
 	if p.Matching.given {
 		if p.Matching.selectsAll() {
 			return changed{}, fault.New(fault.Invalid, fault.CodeInvalidRequest, "the filter must name a status, an account, a class or a time")
@@ -99,7 +103,7 @@ type retryParams struct {
 	changeParams
 	FromNode      string   `name:"from-node" route:"-" help:"run this node, and all nodes that read its outputs, again"`
 	Set           []string `name:"set" route:"-" help:"change an input: node.input=value, where value is JSON or a text; may be repeated"`
-	CredentialEnv string   `name:"credential-env" route:"-" help:"environment variable with the credential for the services that the graph calls"`
+	CredentialEnv string   `name:"credential-env" route:"-"`
 	NoCredential  bool     `name:"no-credential" route:"-" help:"retry without the credential with which the job was submitted"`
 	Again         bool     `name:"again" route:"-" help:"include jobs selected by a filter that were retried before"`
 }
@@ -176,7 +180,9 @@ func (p oneParams) find(ctx context.Context, s Service) (job.ID, error) {
 }
 
 // one returns the action that changes one job. A refusal is Conflict.
-func one(verb, summary string, do func(c *Changes, ctx context.Context, id job.ID, by operate.Attribution) (Outcome, error)) action.For[Service] {
+func one(verb, summary string,
+	do func(c *Changes, ctx context.Context, id job.ID, by operate.Attribution) (Outcome, error),
+) action.For[Service] {
 	return action.Of[Service, oneParams, Outcome]{
 		Spec: action.Spec{
 			ID: "admin" + strings.ToUpper(verb[:1]) + verb[1:], Route: "POST /jobs/{id}/" + verb, Summary: summary,
