@@ -56,8 +56,13 @@ func serve[S any](a action.For[S], service S) handler {
 			return nil
 		}
 		answer := a.Body(result)
-		if a.Member != "" && !a.Next {
+		if _, whole := answer.(map[string]any); a.Member != "" && !whole {
 			answer = map[string]any{a.Member: answer}
+		}
+		if a.Redact {
+			if answer, err = operate.Redacted(answer); err != nil {
+				return err
+			}
 		}
 		write(w, status, answer)
 		return nil

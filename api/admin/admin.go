@@ -1,6 +1,6 @@
-// Package admin is the HTTP API for operators. It offers the commands of the command line on jobs, queues, views,
-// accounts and credit, and requires a credential of its own: credentials of clients are refused. Every change names
-// its actor and reason and is recorded as an event. The interfaces of Deps implement the commands.
+// Package admin is the HTTP API for operators. It offers the actions below internal/operate, as the command line does, and
+// requires a credential of its own: credentials of clients are refused. Every change names its actor and reason and is
+// recorded as an event.
 package admin
 
 import (
@@ -8,9 +8,7 @@ import (
 	"crypto/subtle"
 	"encoding/json"
 	"errors"
-	"io"
 	"log/slog"
-	"maps"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -19,18 +17,19 @@ import (
 
 	"github.com/millrace-dev/millrace/api/httperr"
 	"github.com/millrace-dev/millrace/api/openapi"
-	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/accounts"
 	"github.com/millrace-dev/millrace/internal/operate/action"
-	operateassets "github.com/millrace-dev/millrace/internal/operate/assets"
-	operateevents "github.com/millrace-dev/millrace/internal/operate/events"
-	operatejobs "github.com/millrace-dev/millrace/internal/operate/jobs"
+	"github.com/millrace-dev/millrace/internal/operate/assets"
+	"github.com/millrace-dev/millrace/internal/operate/calls"
+	"github.com/millrace-dev/millrace/internal/operate/doctor"
+	"github.com/millrace-dev/millrace/internal/operate/events"
+	"github.com/millrace-dev/millrace/internal/operate/jobs"
 	"github.com/millrace-dev/millrace/internal/operate/queues"
 	"github.com/millrace-dev/millrace/internal/operate/servers"
-	operateviews "github.com/millrace-dev/millrace/internal/operate/views"
+	"github.com/millrace-dev/millrace/internal/operate/views"
 	"github.com/millrace-dev/millrace/internal/operate/webhooks"
 )
 
@@ -39,21 +38,19 @@ const Prefix = "/admin"
 
 // Deps are the dependencies of the handlers.
 type Deps struct {
-	Jobs                                        *operatejobs.Service
-	Calls                                       Calls
-	Assets                                      operateassets.Service
-	JobHistories, CallHistories, AssetHistories Histories
-	Queues                                      queues.Service
-	Doctor                                      Doctor
-	Replays                                     operatejobs.Answers
-	Views                                       operateviews.Service
-	Accounts                                    accounts.Service
-	Events                                      operateevents.Service
-	Servers                                     *servers.Service
-	Webhooks                                    *webhooks.Service
-	Metrics                                     http.Handler   // nil = no route for metrics
-	TrustedProxies                              []netip.Prefix // proxies whose X-Forwarded-For is trusted
-	Log                                         *slog.Logger
+	Jobs           jobs.Service
+	Calls          calls.Service
+	Assets         assets.Service
+	Events         events.Service
+	Views          views.Service
+	Queues         queues.Service
+	Accounts       accounts.Service
+	Servers        *servers.Service
+	Webhooks       *webhooks.Service
+	Doctor         doctor.Examiner
+	Metrics        http.Handler   // nil = no route for metrics
+	TrustedProxies []netip.Prefix // proxies whose X-Forwarded-For is trusted
+	Log            *slog.Logger
 }
 
 // maxBody bounds a request, in bytes: a retry may carry a few large inputs.
@@ -110,16 +107,19 @@ func (rt route) handle(w http.ResponseWriter, r *http.Request) error {
 
 // table returns every route, by method and path below Prefix.
 func (s *server) table() map[string]route {
-	all := s.routes()
+	all := map[string]route{"GET /openapi.json": {s.showDocument, nil}}
+	addActions(all, jobs.Actions, s.Jobs)
+	addActions(all, calls.Actions, s.Calls)
+	addActions(all, assets.Actions, s.Assets)
+	addActions(all, events.Actions, s.Events)
+	addActions(all, views.Actions, s.Views)
 	addActions(all, queues.Actions, s.Queues)
 	addActions(all, accounts.Actions, s.Accounts)
 	addActions(all, accounts.Keys, s.Accounts)
 	addActions(all, servers.Actions, s.Servers)
 	addActions(all, webhooks.Actions, s.Webhooks)
+	addActions(all, doctor.Actions, s.Doctor)
 	all[servers.Add.Route] = route{s.addServer, nil}
-	for _, some := range []map[string]route{s.eventRoutes(), s.callRoutes(), s.historyRoutes()} {
-		maps.Copy(all, some)
-	}
 	if s.Metrics != nil {
 		all["GET /metrics"] = route{s.showMetrics, nil}
 	}
@@ -134,30 +134,6 @@ func (s *server) showMetrics(w http.ResponseWriter, r *http.Request) error {
 func (s *server) showDocument(w http.ResponseWriter, _ *http.Request) error {
 	write(w, http.StatusOK, s.document)
 	return nil
-}
-
-func (s *server) routes() map[string]route {
-	all := map[string]route{}
-	all["GET /doctor"] = route{s.examine, nil}
-	all["GET /openapi.json"] = route{s.showDocument, nil}
-	all["GET /jobs"] = route{s.searchJobs, parameters{"status...", "account", "since", "class", "limit"}}
-	all["GET /views"] = route{s.listViews, nil}
-	all["POST /views/{view}/rebuild"] = route{s.rebuildView, nil}
-	all["GET /views/{view}/check"] = route{s.checkView, nil}
-	all["GET /jobs/{id}/replay"] = route{s.replayJob, nil}
-	all["POST /views/{view}/streams/{stream}/resume"] = route{s.resumeView, nil}
-	addVerbs(all, "POST /jobs/{id}/", s.changeJob, "retry", "cancel", "requeue")
-	addVerbs(all, "POST /jobs/", s.changeJobs, "retry", "cancel", "requeue")
-	return all
-}
-
-// addVerbs adds a route for each verb, whose path ends with it.
-func addVerbs(routes map[string]route, prefix string, serve func(w http.ResponseWriter, r *http.Request, verb string) error,
-	verbs ...string,
-) {
-	for _, verb := range verbs {
-		routes[prefix+verb] = route{func(w http.ResponseWriter, r *http.Request) error { return serve(w, r, verb) }, nil}
-	}
 }
 
 // authorizer checks the credential of a request. It returns the request with the principal in its context.
@@ -243,29 +219,8 @@ func write(w http.ResponseWriter, status int, v any) {
 	w.Write(append(raw, '\n'))
 }
 
-// respond writes v, unless there is an error.
-func respond(w http.ResponseWriter, status int, v any, err error) error {
-	if err == nil {
-		write(w, status, v)
-	}
-	return err
-}
-
-// decode decodes a body strictly. An empty body leaves into unchanged.
-func decode(r *http.Request, into any) error {
-	d := json.NewDecoder(r.Body)
-	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil && !errors.Is(err, io.EOF) {
-		return fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "the body is not as documented: %s", err.Error())
-	}
-	return nil
-}
-
-// change holds the fields that the body of every change has.
-type change struct {
-	Actor  string `json:"actor"`
-	Reason string `json:"reason"`
-}
+// change is what the body of every change names.
+type change struct{ Actor, Reason string }
 
 // by checks that a change names its actor and reason.
 func (c change) by(r *http.Request) (operate.Attribution, error) {
@@ -280,27 +235,4 @@ func (c change) by(r *http.Request) (operate.Attribution, error) {
 		return operate.Attribution{}, fault.New(fault.Invalid, fault.CodeInvalidRequest, "an actor and a reason are texts without NUL characters")
 	}
 	return operate.Attribution{Actor: "admin:" + c.Actor, Reason: c.Reason, RequestID: r.Header.Get(requestHeader)}, nil
-}
-
-// changeBody is a body with the fields of change.
-type changeBody interface {
-	by(r *http.Request) (operate.Attribution, error)
-}
-
-// decodeChange decodes the body of a change and returns who makes it.
-func decodeChange(r *http.Request, body changeBody) (operate.Attribution, error) {
-	if err := decode(r, body); err != nil {
-		return operate.Attribution{}, err
-	}
-	return body.by(r)
-}
-
-// jobNamed returns the id of the job that the path names, whole, by either of its ids.
-func (s *server) jobNamed(r *http.Request) (job.ID, error) {
-	text := r.PathValue("id")
-	if _, err := job.ParseID(strings.TrimPrefix(text, "job-")); err != nil {
-		return "", fault.Wrap(err, fault.NotFound, fault.CodeJobNotFound, "there is no job %.64q", text)
-	}
-	id, err := s.JobHistories.Find(r.Context(), text)
-	return job.ID(id), err
 }

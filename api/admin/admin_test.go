@@ -92,3 +92,40 @@ func ask(t *testing.T, h http.Handler, method, target, token string) *httptest.R
 	openapitest.Handler(t, "", h).ServeHTTP(w, req)
 	return w
 }
+
+// A wrong value is refused by the name of its parameter. null is a value only where the document says so.
+func TestAWrongValueInABodyIsRefusedByName(t *testing.T) {
+	t.Parallel()
+	const token = "a-token"
+	h, err := admin.New(admin.Deps{Log: slog.New(slog.DiscardHandler)}, token)
+	require.NoError(t, err)
+	for _, c := range []struct{ route, body, want string }{
+		{"PUT /queues/acme", `"mode":"closed"`, `mode must be open, paused, draining or stopped, not \"closed\"`},
+		{"PUT /queues/acme", `"mode":null`, `mode must be open, paused, draining or stopped, not \"null\"`},
+		{"PATCH /accounts/acme", `"tier":"gold"`, "tier must be free, standard, creator, pro or local"},
+		{"PATCH /accounts/acme", `"tier":null`, "tier must be"},
+		{"PATCH /accounts/acme", `"active":null`, `active must be true or false, not \"null\"`},
+		{"PATCH /accounts/acme", `"suspended":null`, "suspended must be true or false"},
+		{"PATCH /accounts/acme", `"suspended":"yes"`, "suspended must be true or false"},
+		{"POST /accounts/acme/keys", `"scopes":["read","admin"]`, `scopes must be read or write, not \"admin\"`},
+		{"POST /accounts/acme/keys", `"scopes":null`, "scopes must be read or write"},
+		{"POST /accounts/acme/webhooks", `"url":"https://example.com","description":null`, "description must be a text"},
+		{"PUT /accounts/acme/models", `"router":null,"allowed":null`, "router must be on or off, in JSON true or false"},
+		{"PUT /accounts/acme/models", `"router":"on","allowed":null`, "router must be on or off, in JSON true or false"},
+		{"PUT /accounts/acme/models", `"router":true,"allowed":null,"denied":null`, "denied must be a list of names"},
+		{"POST /servers", `"url":"http://a:1","expires_in":null`, "expires_in must be a number of seconds"},
+		{"POST /servers", `"url":"http://a:1","slots":null`, "slots must be a whole number"},
+		{"POST /jobs/cancel", `"filter":null`, "filter must be an object"},
+		{"POST /jobs/cancel", `"filter":{"state":["failed"]}`, "filter must be an object"},
+		{"POST /jobs/cancel", `"filter":{"limit":0}`, "filter must be an object"},
+	} {
+		method, path, _ := strings.Cut(c.route, " ")
+		body := `{"actor":"ann","reason":"why",` + c.body + `}`
+		req := httptest.NewRequestWithContext(t.Context(), method, "/admin"+path, strings.NewReader(body))
+		req.Header.Set("Authorization", "Bearer "+token)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, req)
+		require.Equal(t, http.StatusBadRequest, w.Code, "%s %s: %s", c.route, c.body, w.Body)
+		require.Contains(t, w.Body.String(), c.want, "%s %s", c.route, c.body)
+	}
+}

@@ -6,15 +6,9 @@ import (
 	"strings"
 )
 
-// tales stands for histories of which nothing is asked.
-type (
-	anyTales = Histories
-	tales    struct{ anyTales }
-)
-
 // Table lists every route by method and path with the query parameters that it reads, in order.
 func Table() map[string][]string {
-	s := &server{Deps: Deps{JobHistories: tales{}, CallHistories: tales{}, AssetHistories: tales{}, Metrics: http.NotFoundHandler()}}
+	s := &server{Deps: Deps{Metrics: http.NotFoundHandler()}}
 	all := map[string][]string{}
 	for pattern, rt := range s.table() {
 		names := []string{}

@@ -2,11 +2,9 @@ package admin
 
 import (
 	"maps"
-	"math"
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -60,34 +58,4 @@ func readable(r *http.Request) error {
 		}
 	}
 	return nil
-}
-
-// number parses a parameter that is a positive number; 0 = absent.
-func number(query url.Values, name string) (int64, error) {
-	text := query.Get(name)
-	if text == "" {
-		return 0, nil
-	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < 1 {
-		return 0, fault.New(fault.Invalid, fault.CodeInvalidRequest, "%s must be a whole number of at least 1", name)
-	}
-	return n, nil
-}
-
-// count is number for values of type int. A value above the range of int means no bound.
-func count(query url.Values, name string) (int, error) {
-	n, err := number(query, name)
-	return int(min(n, math.MaxInt32)), err
-}
-
-// flag parses a parameter that is true or false; absent = false.
-func flag(query url.Values, name string) (bool, error) {
-	switch query.Get(name) {
-	case "true":
-		return true, nil
-	case "", "false":
-		return false, nil
-	}
-	return false, fault.New(fault.Invalid, fault.CodeInvalidRequest, "%s must be true or false", name)
 }

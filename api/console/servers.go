@@ -2,15 +2,19 @@ package console
 
 import (
 	"context"
+	"path"
+	"slices"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/console/operators"
 	"github.com/millrace-dev/millrace/api/console/page"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/operate/servers"
 	"github.com/millrace-dev/millrace/internal/web/console"
 )
 
@@ -81,13 +85,7 @@ func (s *Surface) servers(c *gin.Context, v page.Visitor) (console.Page, error) 
 		}
 	}
 	if s.operates(v) {
-		shown.Add = &console.Act{
-			Path: "/servers", Label: "Register a server", Warning: "Every process reads the classes of the server, and jobs are placed on it.",
-			Fields: []console.ActField{
-				{Name: "url", Label: "Address, as in http://10.0.0.7:8188", Required: true},
-				{Name: "labels", Label: "Labels, separated by spaces"},
-			},
-		}
+		shown.Add = &operators.Buttons(servers.Add, nil)[0]
 	}
 	for _, w := range waiting {
 		shown.Waiting = append(shown.Waiting, ShownWait{JobLink: links[w.Job], Waiting: w})
@@ -128,17 +126,7 @@ func (s *Surface) serverActs(v page.Visitor, one *server.Server) []console.Act {
 	if !s.operates(v) {
 		return nil
 	}
-	act := func(verb, label, warning string) console.Act {
-		return console.Act{Path: "/servers/" + string(one.ID) + "/" + verb, Label: label, Warning: warning}
-	}
-	var acts []console.Act
-	if one.Drained {
-		acts = append(acts, act("resume", "Resume", "The server accepts new work again."))
-	} else {
-		acts = append(acts, act("drain", "Drain", "The server finishes its running work and accepts no new work."))
-	}
-	if !one.Fixed {
-		acts = append(acts, act("remove", "Remove", "The server is removed from the registry. Its running work moves to another server."))
-	}
-	return acts
+	pointless := map[string]bool{"drain": one.Drained, "resume": !one.Drained, "remove": one.Fixed}
+	acts := operators.Buttons(servers.Change, map[string]string{"id": string(one.ID)})
+	return slices.DeleteFunc(acts, func(a console.Act) bool { return pointless[path.Base(a.Path)] })
 }

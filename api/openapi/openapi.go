@@ -16,7 +16,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/millrace-dev/millrace/internal/operate/action"
-	"github.com/millrace-dev/millrace/internal/operate/actions"
+	"github.com/millrace-dev/millrace/internal/operate/allactions"
 )
 
 // root is the file into which the others are merged.
@@ -39,7 +39,7 @@ func Document(mount string) ([]byte, error) {
 
 // Operators returns the document of the whole service, including the admin API, in JSON.
 func Operators(mount string) ([]byte, error) {
-	return merged(mount, func(string) bool { return true }, actions.Specs()...)
+	return merged(mount, func(string) bool { return true }, allactions.Specs()...)
 }
 
 // merged merges the wanted files and the routes of actions into the root.

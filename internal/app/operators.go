@@ -4,27 +4,27 @@ import (
 	"context"
 	"net/http"
 
+	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/millrace-dev/millrace/api/admin"
 	consoleoperators "github.com/millrace-dev/millrace/api/console/operators"
 	"github.com/millrace-dev/millrace/internal/config/version"
-	"github.com/millrace-dev/millrace/internal/domain/asset"
-	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/accounts"
 	"github.com/millrace-dev/millrace/internal/operate/assets"
 	"github.com/millrace-dev/millrace/internal/operate/calls"
 	"github.com/millrace-dev/millrace/internal/operate/doctor"
 	"github.com/millrace-dev/millrace/internal/operate/events"
+	"github.com/millrace-dev/millrace/internal/operate/histories"
 	"github.com/millrace-dev/millrace/internal/operate/jobs"
 	"github.com/millrace-dev/millrace/internal/operate/queues"
-	"github.com/millrace-dev/millrace/internal/operate/records"
 	"github.com/millrace-dev/millrace/internal/operate/views"
 	operatewebhooks "github.com/millrace-dev/millrace/internal/operate/webhooks"
+	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
-	"github.com/millrace-dev/millrace/internal/postgres/serverstore"
 	"github.com/millrace-dev/millrace/internal/postgres/webhookstore"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/internal/telemetry"
@@ -95,52 +95,51 @@ func (in *Instance) serveAt(ctx context.Context, group *errgroup.Group, addr str
 }
 
 // doctor examines the deployment from within this process.
-func (in *Instance) doctor() doctor.Served {
-	return doctor.Served{
-		Config: in.cfg, Pool: in.pool, Blobs: in.histories().Blobs, Servers: serverstore.New(in.pool, in.events), Client: in.client,
+func (in *Instance) doctor() doctor.Deployment {
+	return doctor.Deployment{
+		Config:   &in.cfg,
+		Database: func(context.Context) (*postgres.Pool, error) { return in.pool, nil },
+		Blobs: func(*postgres.Pool) func(context.Context) (blob.Store, error) {
+			return func(context.Context) (blob.Store, error) { return in.blobs, nil }
+		},
+		Temporal: func() (client.Client, error) { return in.client, nil },
 	}
 }
 
-// Operations returns the operators' services of a process; service accepts retries.
-func (in *Instance) Operations(service *job.Service) *jobs.Service {
-	return &jobs.Service{
-		Pool: in.pool, Types: in.types, Events: in.events, Jobs: in.jobs,
-		Retrier: job.Retrier{Service: service, Sources: in.sources()},
-	}
-}
-
-// adminHandler returns the handler of the admin API.
-func (in *Instance) adminHandler(metrics http.Handler) (http.Handler, error) {
+// JobChanges returns what changes jobs for operators.
+func (in *Instance) JobChanges() (*jobs.Changes, error) {
 	service, err := in.JobService()
 	if err != nil {
 		return nil, err
 	}
-	hooks, err := in.OperatedWebhooks()
-	if err != nil {
-		return nil, err
-	}
-	pool, err := in.OperatedServers()
-	if err != nil {
-		return nil, err
-	}
-	ops := in.Operations(service)
-	jobs := jobs.Answers{Histories: in.histories(), Engine: in.client, Values: in.payloads, Log: in.log}
-	return admin.New(admin.Deps{
-		Jobs: ops, JobHistories: jobs, Replays: jobs,
-		Calls:          calls.Service{Pool: in.pool, Store: in.calls},
-		CallHistories:  records.Answers[call.Call]{Kind: records.Calls, Pool: in.pool, Engine: in.client},
-		Assets:         assets.Service{Pool: in.pool},
-		AssetHistories: records.Answers[asset.Asset]{Kind: records.Assets, Pool: in.pool, Engine: in.client},
-		Doctor:         in.doctor(), Queues: queues.New(in.pool, in.events),
-		Views: views.Service{Pool: in.pool, Events: in.events, Base: in.cfg.PublicURL}, Metrics: metrics, Log: in.log, Webhooks: hooks,
-		Servers: pool, TrustedProxies: in.cfg.Proxies, Events: events.Service{Pool: in.pool, Registry: in.types},
-		Accounts: accounts.New(in.pool, in.events, in.storage),
-	}, in.cfg.AdminToken)
+	return &jobs.Changes{
+		Pool: in.pool, Types: in.types, Events: in.events, Jobs: in.jobs,
+		Retrier: job.Retrier{Service: service, Sources: in.sources()},
+	}, nil
 }
 
-// histories returns the reader of job histories of a process of the service.
-func (in *Instance) histories() jobs.Histories {
-	return jobs.Histories{Pool: in.pool, Blobs: func(context.Context) (blob.Store, error) { return in.blobs, nil }}
+// adminHandler returns the handler of the admin API.
+func (in *Instance) adminHandler(metrics http.Handler) (http.Handler, error) {
+	changes, err := in.JobChanges()
+	if err != nil {
+		return nil, err
+	}
+	pages, err := in.operatedPages()
+	if err != nil {
+		return nil, err
+	}
+	engine := histories.Served(in.client, in.payloads, in.log)
+	return admin.New(admin.Deps{
+		Jobs: jobs.Service{
+			Histories: jobs.Histories{Pool: in.pool, Blobs: func(context.Context) (blob.Store, error) { return in.blobs, nil }},
+			Engine:    engine,
+			Change:    func(_ context.Context, work func(*jobs.Changes) error) error { return work(changes) },
+		},
+		Calls:  calls.New(in.pool, in.calls, engine, operate.Session{}),
+		Assets: assets.New(in.pool, engine), Events: events.Service{Pool: in.pool, Registry: in.types},
+		Views: pages.Views, Queues: pages.Queues, Accounts: pages.Accounts, Servers: pages.Servers, Webhooks: pages.Webhooks,
+		Doctor: pages.Doctor, Metrics: metrics, TrustedProxies: in.cfg.Proxies, Log: in.log,
+	}, in.cfg.AdminToken)
 }
 
 // OperatedWebhooks returns the service of operators for webhooks.

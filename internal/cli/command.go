@@ -1,6 +1,7 @@
-// Package cli is the command line. It assembles the commands of its sub-packages, one for each noun, and adds their
-// common behaviour. It promises that an error is one line that names its remedy, and that no help text and no error
-// contains a secret. The work of the commands is left to internal/operate and internal/app.
+// Package cli is the command line. It makes the commands of operators from the actions below internal/operate, adds
+// those of its sub-packages, and gives all of them their common behaviour. It promises that an error is one line that
+// names its remedy, and that no help text and no error contains a secret. The work of the commands is left to
+// internal/operate and internal/app.
 package cli
 
 import (
@@ -9,22 +10,22 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/millrace-dev/millrace/internal/cli/assets"
-	"github.com/millrace-dev/millrace/internal/cli/calls"
 	"github.com/millrace-dev/millrace/internal/cli/deployments"
 	"github.com/millrace-dev/millrace/internal/cli/doctor"
-	"github.com/millrace-dev/millrace/internal/cli/events"
 	"github.com/millrace-dev/millrace/internal/cli/histories"
-	"github.com/millrace-dev/millrace/internal/cli/jobs"
 	"github.com/millrace-dev/millrace/internal/cli/models"
 	"github.com/millrace-dev/millrace/internal/cli/nodes"
 	"github.com/millrace-dev/millrace/internal/cli/service"
 	"github.com/millrace-dev/millrace/internal/cli/shell"
-	"github.com/millrace-dev/millrace/internal/cli/views"
 	"github.com/millrace-dev/millrace/internal/config"
 	"github.com/millrace-dev/millrace/internal/operate/accounts"
+	"github.com/millrace-dev/millrace/internal/operate/assets"
+	"github.com/millrace-dev/millrace/internal/operate/calls"
+	"github.com/millrace-dev/millrace/internal/operate/events"
+	"github.com/millrace-dev/millrace/internal/operate/jobs"
 	"github.com/millrace-dev/millrace/internal/operate/queues"
 	"github.com/millrace-dev/millrace/internal/operate/servers"
+	"github.com/millrace-dev/millrace/internal/operate/views"
 	"github.com/millrace-dev/millrace/internal/operate/webhooks"
 )
 
@@ -54,10 +55,11 @@ Start with:  millrace dev`,
 	root.PersistentFlags().StringVar(&s.Config.LogFormat, "log-format", s.Config.LogFormat, "log format: text or json (MILLRACE_LOG_FORMAT)")
 	root.AddCommand(
 		service.Dev(s), service.Serve(s), service.Migrate(s), service.Simulator(s),
-		views.Command(s), histories.Command(s), deployments.Command(s), nodes.Command(s), models.Command(s), versionCommand(s),
-		jobs.Command(s), calls.Command(s), assets.Command(s), events.Command(s), doctor.Command(s),
-		group(s, accounts.Actions, onLog(accountService)), group(s, accounts.Keys, onLog(accountService)),
-		group(s, queues.Actions, onLog(queueService)),
+		histories.Command(s), deployments.Command(s), nodes.Command(s), models.Command(s), versionCommand(s), doctor.Command(s),
+		group(s, jobs.Actions, onDatabase(jobService)), group(s, calls.Actions, onLog(callService)),
+		group(s, assets.Actions, onDatabase(assetService)), group(s, events.Actions, openEvents),
+		group(s, views.Actions, onLog(viewService)), group(s, accounts.Actions, onLog(accountService)),
+		group(s, accounts.Keys, onLog(accountService)), group(s, queues.Actions, onLog(queueService)),
 		group(s, servers.Actions, openServers), group(s, webhooks.Actions, openWebhooks),
 	)
 	finish(root)

@@ -203,7 +203,8 @@ func TestReconcileRepairsEachKindOfDifference(t *testing.T) {
 	require.Equal(t, 1, s.count(t, `select count(*) from job_slots where job_id = $1`, forgotten)+
 		s.count(t, `select count(*) from job_queue where job_id = $1`, forgotten))
 	require.Positive(t, s.count(t, `select count(*) from outbox where workflow_id like 'job-' || $1 || '%'`, lost))
-	require.Equal(t, 1, s.count(t, `select count(*) from events where stream = 'job-' || $1 and type = $2 and meta->>'reason' like '%closed from outside%'`, closed, job.TypeFailed))
+	require.Equal(t, 1, s.count(t, `select count(*) from events where stream = 'job-' || $1 and type = $2
+		and meta->>'reason' like '%closed from outside%'`, closed, job.TypeFailed))
 	for _, id := range []string{orphan.WorkflowID(1), strangeCall.WorkflowID(1)} {
 		d, err := e.client.DescribeWorkflowExecution(t.Context(), id, "")
 		require.NoError(t, err)

@@ -50,6 +50,16 @@ func AccountNamed(text string, names map[string]string) (string, error) {
 		terminal.Clean(text))
 }
 
+// Selected returns the id of the account that a listing selects by its name or id, "" = all, and the names of all
+// accounts by their ids.
+func Selected(ctx context.Context, pool *postgres.Pool, text string) (id string, names map[string]string, err error) {
+	if names, err = AccountNames(ctx, pool); err != nil {
+		return "", nil, err
+	}
+	id, err = AccountNamed(text, names)
+	return id, names, err
+}
+
 // ParseSince parses a duration before now or a time. "" is the zero time.
 func ParseSince(text string, now time.Time) (time.Time, error) {
 	if text == "" {

@@ -22,10 +22,7 @@ type Window struct {
 
 // Window returns the id of the account and the times of the period.
 func (p Period) Window(ctx context.Context, pool *postgres.Pool) (w Window, err error) {
-	if w.Names, err = AccountNames(ctx, pool); err != nil {
-		return w, err
-	}
-	if w.Account, err = AccountNamed(p.Account, w.Names); err != nil {
+	if w.Account, w.Names, err = Selected(ctx, pool, p.Account); err != nil {
 		return w, err
 	}
 	if w.Until, err = Now(ctx, pool); err != nil {

@@ -32,11 +32,8 @@ func Record(ctx context.Context, events *eventstore.Store, stream, account, even
 	return err
 }
 
-// Redacted returns v as JSON without secrets, or err if it is not nil.
-func Redacted(v any, err error) (any, error) {
-	if err != nil {
-		return nil, err
-	}
+// Redacted returns v as JSON without secrets.
+func Redacted(v any) (any, error) {
 	raw, err := json.Marshal(v)
 	if err != nil {
 		return nil, fmt.Errorf("encode the answer: %w", err)

@@ -20,7 +20,7 @@ func (r *Section) accounts(c *gin.Context, _ page.Visitor) (console.Page, error)
 		return nil, err
 	}
 	shown, search := searched(c, all, func(a account.Account) accountName { return accountName{a.Name, a.ID} })
-	create := buttons(accounts.Create, map[string]string{"tier": string(account.TierStandard)})[0]
+	create := Buttons(accounts.Create, map[string]string{"tier": string(account.TierStandard)})[0]
 	return &AccountsPage{Frame: console.Frame{Title: "Accounts"}, Accounts: shown, Search: search, Create: create}, nil
 }
 
@@ -48,7 +48,7 @@ func (r *Section) account(c *gin.Context, _ page.Visitor) (console.Page, error) 
 	for _, k := range keys {
 		line := ShownKey{Key: k}
 		if k.RevokedAt == nil {
-			line.Acts = buttons(accounts.RevokeKey, map[string]string{"account": id, "key": k.ID})
+			line.Acts = Buttons(accounts.RevokeKey, map[string]string{"account": id, "key": k.ID})
 		}
 		shown.Keys = append(shown.Keys, line)
 	}
@@ -59,10 +59,10 @@ func (r *Section) account(c *gin.Context, _ page.Visitor) (console.Page, error) 
 // changes are the forms that change an account.
 func changes(a account.Account) []console.Act {
 	of := map[string]string{"account": a.ID, "tier": string(a.Tier)}
-	key := buttons(accounts.IssueKey, of)[0]
+	key := Buttons(accounts.IssueKey, of)[0]
 	key.Fields[0].Choices = []console.Choice{{Value: "read,write", Label: "read and change", Chosen: true}, {Value: "read", Label: "read"}}
 	acts := []console.Act{key}
-	all := append(buttons(accounts.Grant, of), buttons(accounts.Change, of)...)
+	all := append(Buttons(accounts.Grant, of), Buttons(accounts.Change, of)...)
 	return append(acts, slices.DeleteFunc(all, func(act console.Act) bool {
 		return act.Hidden["active"] == strconv.FormatBool(a.Active) || act.Hidden["suspended"] == strconv.FormatBool(a.Suspended)
 	})...)

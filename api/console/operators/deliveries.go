@@ -44,7 +44,7 @@ func (r *Section) deliveries(c *gin.Context, _ page.Visitor) (console.Page, erro
 			line.Last = &d.Tries[len(d.Tries)-1]
 		}
 		if d.State != webhook.Pending {
-			line.Acts = buttons(webhooks.Replay, map[string]string{
+			line.Acts = Buttons(webhooks.Replay, map[string]string{
 				"webhook": string(d.Webhook), "delivery": d.ID.String(), "status": string(q.State),
 			})
 		}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/millrace-dev/millrace/api/admin"
 	"github.com/millrace-dev/millrace/api/console/page"
 	"github.com/millrace-dev/millrace/internal/operate/doctor"
 	"github.com/millrace-dev/millrace/internal/web/console"
@@ -19,17 +18,17 @@ const examinedFor = time.Minute
 
 // examinations keeps the last examination of the doctor.
 type examinations struct {
-	doctor  admin.Doctor
+	doctor  doctor.Examiner
 	running sync.Mutex // held while the doctor examines
 
 	mu       sync.Mutex // guards those below
-	findings []Finding
+	findings []doctor.Finding
 	at       time.Time // zero = there is none yet
 }
 
 // latest returns the last examination. It makes one where there is none, or where the last is old and nobody else makes
 // one already.
-func (e *examinations) latest(ctx context.Context) ([]Finding, time.Time, error) {
+func (e *examinations) latest(ctx context.Context) ([]doctor.Finding, time.Time, error) {
 	if found, at := e.lastFindings(); !at.IsZero() {
 		if time.Since(at) < examinedFor || !e.running.TryLock() {
 			return found, at, nil
@@ -53,22 +52,18 @@ func (e *examinations) rerun(ctx context.Context) error {
 	return err
 }
 
-func (e *examinations) lastFindings() ([]Finding, time.Time) {
+func (e *examinations) lastFindings() ([]doctor.Finding, time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.findings, e.at
 }
 
 // examine asks the doctor and keeps what it finds. A visitor who leaves cuts it short, and then it is not kept.
-func (e *examinations) examine(ctx context.Context) ([]Finding, time.Time, error) {
-	answer, err := e.doctor.Examine(ctx)
+func (e *examinations) examine(ctx context.Context) ([]doctor.Finding, time.Time, error) {
+	found, err := e.doctor.Examine(ctx)
 	if err == nil {
 		err = ctx.Err()
 	}
-	if err != nil {
-		return nil, time.Time{}, err
-	}
-	found, err := typed[struct{ Checks []Finding }](answer)
 	if err != nil {
 		return nil, time.Time{}, err
 	}

@@ -25,8 +25,8 @@ import (
 // counted says how often it has examined.
 type counted struct{ times atomic.Int64 }
 
-// Examine implements admin.Doctor.
-func (d *counted) Examine(context.Context) (any, error) {
+// Examine implements doctor.Examiner.
+func (d *counted) Examine(context.Context) (doctor.Examined, error) {
 	return doctor.Examined{Checks: []doctor.Finding{{
 		Check: "database", Status: doctor.Warning,
 		Detail: fmt.Sprintf("examination %d", d.times.Add(1)),

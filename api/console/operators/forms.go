@@ -65,9 +65,9 @@ func read[S any](c *gin.Context, a action.For[S], service S) (any, error) {
 	return params, nil
 }
 
-// buttons returns the forms of an action, one for each of its commands with a label. of holds the parameters that are
+// Buttons returns the forms of an action, one for each of its commands with a label. of has the parameters that are
 // known already.
-func buttons[S any](a action.For[S], of map[string]string) []console.Act {
+func Buttons[S any](a action.For[S], of map[string]string) []console.Act {
 	var all []console.Act
 	for _, command := range a.Commands {
 		if command.Label == "" {

@@ -5,21 +5,19 @@
 package operators
 
 import (
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/millrace-dev/millrace/api/admin"
 	"github.com/millrace-dev/millrace/api/console/page"
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/accounts"
+	"github.com/millrace-dev/millrace/internal/operate/doctor"
 	"github.com/millrace-dev/millrace/internal/operate/queues"
 	"github.com/millrace-dev/millrace/internal/operate/servers"
-	operateviews "github.com/millrace-dev/millrace/internal/operate/views"
+	"github.com/millrace-dev/millrace/internal/operate/views"
 	"github.com/millrace-dev/millrace/internal/operate/webhooks"
 	"github.com/millrace-dev/millrace/internal/web/console"
 )
@@ -27,11 +25,11 @@ import (
 // Services implement the commands of the pages, as for the admin API.
 type Services struct {
 	Queues   queues.Service
-	Views    operateviews.Service
+	Views    views.Service
 	Accounts accounts.Service
 	Webhooks *webhooks.Service
 	Servers  *servers.Service // nil = there is no registry of servers
-	Doctor   admin.Doctor
+	Doctor   doctor.Examiner
 }
 
 // Section serves the pages.
@@ -61,8 +59,8 @@ func (r *Section) Routes() []edge.Route {
 		form(r.page, queues.Set, r.Services.Queues),
 		r.page.Page("/views", page.Operate, r.views),
 		r.page.Page("/views/:view/check", page.Operate, r.checkView),
-		r.page.Form("/views/:view/rebuild", page.Operate, r.rebuildView),
-		r.page.Form("/views/:view/resume", page.Operate, r.resumeView),
+		form(r.page, views.Rebuild, r.Views),
+		form(r.page, views.Resume, r.Views),
 		r.page.Page("/accounts", page.Operate, r.accounts),
 		form(r.page, accounts.Create, r.Accounts),
 		r.page.Page("/accounts/:id", page.Operate, r.account),
@@ -96,17 +94,4 @@ func attribution(c *gin.Context, v page.Visitor) (operate.Attribution, error) {
 		return operate.Attribution{}, err
 	}
 	return operate.Attribution{Actor: v.Actor(), Reason: reason, RequestID: edge.RequestID(c)}, nil
-}
-
-// typed converts the JSON value that a service returned to type T.
-func typed[T any](answer any) (T, error) {
-	var out T
-	raw, err := json.Marshal(answer)
-	if err == nil {
-		err = json.Unmarshal(raw, &out)
-	}
-	if err != nil {
-		return out, fmt.Errorf("read an answer: %w", err)
-	}
-	return out, nil
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/credit"
 	"github.com/millrace-dev/millrace/internal/domain/gate"
 	"github.com/millrace-dev/millrace/internal/domain/webhook"
+	"github.com/millrace-dev/millrace/internal/operate/doctor"
+	"github.com/millrace-dev/millrace/internal/operate/views"
 	"github.com/millrace-dev/millrace/internal/web/console"
 )
 
@@ -39,18 +41,15 @@ type ViewsPage struct {
 
 // ShownView is a view with its halted streams and its possible changes.
 type ShownView struct {
-	Name             string
-	Position, Behind int64 // in the log
-	Streams          []HaltedStream
-	Acts             []console.Act
+	views.View
+	Streams []HaltedStream
+	Acts    []console.Act
 }
 
 // HaltedStream is a stream that a view could not fold, with the error.
 type HaltedStream struct {
-	Stream   string
-	Position int64
-	Error    string
-	Acts     []console.Act
+	views.Halted
+	Acts []console.Act
 }
 
 // CheckedPage shows how a view differs from a new fold of the log.
@@ -110,15 +109,7 @@ type DeliveriesPage struct {
 // DoctorPage shows what the doctor has found.
 type DoctorPage struct {
 	console.Frame
-	Checks            []Finding
+	Checks            []doctor.Finding
 	At                time.Time // of the examination
 	Failing, Warnings int
-}
-
-// Finding is the result of one check of the doctor.
-type Finding struct {
-	Check  string `json:"check"`
-	Status string `json:"status"` // ok, warn or fail
-	Detail string `json:"detail"`
-	Remedy string `json:"remedy"`
 }

@@ -36,7 +36,7 @@ func (r *Section) queues(c *gin.Context, _ page.Visitor) (console.Page, error) {
 		if s.Account == gate.All {
 			line.Name = "all accounts"
 		}
-		line.Acts = slices.DeleteFunc(buttons(queues.Set, map[string]string{"account": s.Account}), func(a console.Act) bool {
+		line.Acts = slices.DeleteFunc(Buttons(queues.Set, map[string]string{"account": s.Account}), func(a console.Act) bool {
 			return a.Hidden["mode"] == string(s.Mode)
 		})
 		shown.Queues = append(shown.Queues, line)

@@ -6,6 +6,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/millrace-dev/millrace/api/console/page"
+	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/views"
 	"github.com/millrace-dev/millrace/internal/web/console"
 )
@@ -18,18 +19,13 @@ func (r *Section) views(c *gin.Context, _ page.Visitor) (console.Page, error) {
 	}
 	shown := &ViewsPage{Frame: console.Frame{Title: "Views", Live: true, Every: every}}
 	for _, one := range all {
-		line := ShownView{Name: one.Name, Position: one.Position, Behind: one.Behind}
+		line := ShownView{View: one}
 		if views.Rebuildable(one.Name) {
-			line.Acts = []console.Act{{
-				Path: "/views/" + one.Name + "/rebuild", Label: "Rebuild",
-				Warning: "A new copy of the view is built from the log, which may take minutes, and then replaces the current one.",
-			}}
+			line.Acts = Buttons(views.Rebuild, map[string]string{"view": one.Name})
 		}
 		for _, h := range one.Halted {
-			line.Streams = append(line.Streams, HaltedStream{Stream: h.Stream, Position: h.Position, Error: h.Error, Acts: []console.Act{{
-				Path: "/views/" + one.Name + "/resume", Label: "Resume", Hidden: map[string]string{"stream": h.Stream},
-				Warning: "The view continues with this stream. If the cause of the failure remains, it halts again.",
-			}}})
+			acts := Buttons(views.Resume, map[string]string{"view": one.Name, "stream": h.Stream})
+			line.Streams = append(line.Streams, HaltedStream{Halted: h, Acts: acts})
 		}
 		shown.Views = append(shown.Views, line)
 	}
@@ -38,7 +34,10 @@ func (r *Section) views(c *gin.Context, _ page.Visitor) (console.Page, error) {
 
 // checkView compares a view with a new fold of the log, which may take minutes: GET /console/views/{view}/check.
 func (r *Section) checkView(c *gin.Context, _ page.Visitor) (console.Page, error) {
-	found, err := r.Views.Check(c.Request.Context(), c.Param("view"))
+	found, err := views.Check.Do(c.Request.Context(), r.Views, &views.Named{View: c.Param("view")}, operate.Attribution{})
+	if err == nil {
+		found, err = operate.Redacted(found)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -47,21 +46,4 @@ func (r *Section) checkView(c *gin.Context, _ page.Visitor) (console.Page, error
 		return nil, err
 	}
 	return &CheckedPage{Frame: console.Frame{Title: "Check of a view"}, View: c.Param("view"), Found: string(text)}, nil
-}
-
-func (r *Section) rebuildView(c *gin.Context, v page.Visitor) (string, error) {
-	by, err := attribution(c, v)
-	if err != nil {
-		return "", err
-	}
-	_, err = r.Views.Rebuild(c.Request.Context(), c.Param("view"), by)
-	return "/views", err
-}
-
-func (r *Section) resumeView(c *gin.Context, v page.Visitor) (string, error) {
-	by, err := attribution(c, v)
-	if err != nil {
-		return "", err
-	}
-	return "/views", r.Views.Resume(c.Request.Context(), c.Param("view"), c.PostForm("stream"), by)
 }

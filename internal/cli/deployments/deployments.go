@@ -44,7 +44,7 @@ jobs wait for workers without a version.`,
 func nameFlag(s *shell.Shell, cmd *cobra.Command) {
 	t := &s.Config.Temporal
 	cmd.Flags().StringVar(&t.Deployment, "deployment", t.Deployment, "name of the deployment (MILLRACE_DEPLOYMENT)")
-	s.EngineFlags(cmd)
+	s.TemporalFlags(cmd)
 }
 
 func rampCommand(s *shell.Shell) *cobra.Command {

@@ -56,7 +56,7 @@ func listCommand(s *shell.Shell) *cobra.Command {
 			return printList(s, all, asJSON)
 		},
 	}
-	s.EngineFlags(cmd)
+	s.TemporalFlags(cmd)
 	shell.JSONFlag(cmd, &asJSON)
 	return cmd
 }

@@ -6,13 +6,11 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"go.temporal.io/sdk/client"
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
-	"github.com/millrace-dev/millrace/internal/config/version"
-	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/doctor"
-	"github.com/millrace-dev/millrace/internal/operate/terminal"
-	"github.com/millrace-dev/millrace/internal/postgres/serverstore"
+	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
 // Command returns the command that examines a deployment.
@@ -34,24 +32,21 @@ does not have are terminated, rows without a stream are dropped. Without --yes, 
 			if compare {
 				return compareStores(cmd.Context(), s, sure, asJSON)
 			}
-			findings := doctor.WithoutDatabase(examine(cmd.Context(), s))
-			failed := 0
-			for _, f := range findings {
-				if f.Status == doctor.Failing {
-					failed++
-				}
-			}
-			if err := report(s, findings, asJSON); err != nil {
+			found, err := examine(cmd.Context(), s)
+			if err != nil {
 				return err
 			}
-			if failed > 0 {
-				return fmt.Errorf("%d of %d checks failed", failed, len(findings))
+			if err := s.Print(asJSON, found, found.Show); err != nil {
+				return err
+			}
+			if failed := found.Failed(); failed > 0 {
+				return fmt.Errorf("%d of %d checks failed", failed, len(found.Checks))
 			}
 			return nil
 		},
 	}
 	s.DatabaseFlags(cmd)
-	s.EngineFlags(cmd)
+	s.TemporalFlags(cmd)
 	cmd.Flags().StringVar(&s.Config.TaskQueue, "task-queue", s.Config.TaskQueue, "Temporal task queue (MILLRACE_TASK_QUEUE)")
 	cmd.Flags().BoolVar(&compare, "reconcile", false, "compare PostgreSQL with Temporal, as after a restore")
 	cmd.Flags().BoolVar(&sure, "yes", false, "with --reconcile: repair the differences")
@@ -59,41 +54,30 @@ does not have are terminated, rows without a stream are dropped. Without --yes, 
 	return cmd
 }
 
-func report(s *shell.Shell, findings []doctor.Finding, asJSON bool) error {
-	return s.Print(asJSON, doctor.Examined{Checks: findings}, func(p *terminal.Printer) {
-		styles := map[string]terminal.Style{doctor.Healthy: terminal.Good, doctor.Warning: terminal.Notice, doctor.Failing: terminal.Bad}
-		var rows [][]terminal.Cell
-		for _, f := range findings {
-			rows = append(rows, []terminal.Cell{{Text: f.Status, Style: styles[f.Status]}, {Text: f.Check}, {Text: f.Detail}})
-			if f.Remedy != "" {
-				rows = append(rows, []terminal.Cell{{}, {}, {Text: "→ " + f.Remedy, Style: terminal.Bold}})
-			}
+// examine examines the deployment of a command.
+func examine(ctx context.Context, s *shell.Shell) (doctor.Examined, error) {
+	var opened []func()
+	defer func() {
+		for _, done := range opened {
+			done()
 		}
-		p.Table([]string{"", "CHECK", ""}, rows)
-	})
-}
-
-// examine runs every check whose prerequisites hold. Without a database, its contents cannot be checked.
-func examine(ctx context.Context, s *shell.Shell) []doctor.Finding {
-	findings := []doctor.Finding{doctor.ThisVersion(version.Version)}
-	pool, dbErr := s.Database(ctx) // also finds the servers of a running millrace dev
-	if dbErr != nil {
-		findings = append(findings, doctor.Finding{
-			Check: "database", Status: doctor.Failing, Detail: operate.ErrorLine(dbErr),
-			Remedy: "start PostgreSQL, or set DATABASE_URL or --data",
-		})
-	} else {
-		defer pool.Close()
-		findings = append(findings, doctor.RunChecks(ctx, doctor.DatabaseChecks(pool, s.Histories(pool).Blobs))...)
-		findings = append(findings, doctor.RunChecks(ctx, doctor.ServerChecks(serverstore.New(pool, nil)))...)
-	}
-	findings = append(findings, doctor.RunChecks(ctx, doctor.DiskChecks(s.Config))...)
-	c, err := s.Temporal()
-	if err != nil {
-		f := doctor.Failure(err, "start Temporal, or set TEMPORAL_ADDRESS; jobs are accepted and wait meanwhile")
-		f.Check = "temporal"
-		return append(findings, f)
-	}
-	defer c.Close()
-	return append(findings, doctor.RunChecks(ctx, doctor.TemporalChecks(s.Config, c))...)
+	}()
+	return doctor.Deployment{
+		Config: &s.Config,
+		Database: func(ctx context.Context) (*postgres.Pool, error) { // also finds the servers of a running millrace dev
+			pool, err := s.Database(ctx)
+			if err == nil {
+				opened = append(opened, pool.Close)
+			}
+			return pool, err
+		},
+		Blobs: s.Blobs,
+		Temporal: func() (client.Client, error) {
+			c, err := s.Temporal()
+			if err == nil {
+				opened = append(opened, c.Close)
+			}
+			return c, err
+		},
+	}.Examine(ctx)
 }

@@ -46,7 +46,7 @@ func compareStores(ctx context.Context, s *shell.Shell, sure, asJSON bool) error
 	tiers.Accounts = accountstore.New(pool).Account
 	jobs := jobstore.New(pool, events)
 	r := reconcile.Reconciler{
-		Ops: &operatejobs.Service{
+		Ops: &operatejobs.Changes{
 			Pool: pool, Types: types, Events: events, Jobs: jobs,
 			Retrier: job.Retrier{Sources: job.Sources{Events: events, Registry: types}},
 		},
@@ -58,15 +58,13 @@ func compareStores(ctx context.Context, s *shell.Shell, sure, asJSON bool) error
 		return err
 	}
 	failed := 0
-	if step := shell.Progress(s.Err, "reconcile", "repairs"); sure {
+	if step := s.Session().Step("reconcile", "repairs"); sure {
 		for i := range found {
 			if err := found[i].Do(ctx); err != nil {
 				failed++
 				found[i].Error = operate.ErrorLine(err)
 			}
-			if step != nil {
-				step(int64(i+1), int64(len(found)))
-			}
+			step(int64(i+1), int64(len(found)))
 		}
 	}
 	return errors.Join(printRepairs(s, found, asJSON), reconciled(len(found), failed, sure))

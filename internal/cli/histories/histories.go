@@ -59,14 +59,12 @@ be shortened to its first characters, at least four, and may be the public id th
 				return err
 			}
 			defer c.Close()
-			step := shell.Progress(s.Err, "export", "histories")
+			step := s.Session().Step("export", "histories")
 			for i, text := range ids {
 				if err := export(cmd.Context(), s, c, text, dir, name); err != nil {
 					return err
 				}
-				if step != nil {
-					step(int64(i+1), int64(len(ids)))
-				}
+				step(int64(i+1), int64(len(ids)))
 			}
 			return nil
 		},
@@ -74,7 +72,7 @@ be shortened to its first characters, at least four, and may be the public id th
 	cmd.Flags().StringVar(&dir, "dir", dir, "directory of the files")
 	cmd.Flags().StringVar(&name, "name", name, "name of the file; default: the job's id")
 	s.DatabaseFlags(cmd)
-	s.EngineFlags(cmd)
+	s.TemporalFlags(cmd)
 	return cmd
 }
 
@@ -125,20 +123,18 @@ func export(ctx context.Context, s *shell.Shell, c client.Client, text, dir, nam
 	if err != nil {
 		return err
 	}
-	for n := 1; ; n++ {
-		events, next, err := histories.DownloadHistory(ctx, c, workflow, execution)
+	part, n := file, 1
+	for events, err := range histories.Chain(ctx, c, workflow, execution) {
+		if err == nil {
+			err = saveHistory(s, events, filepath.Join(dir, part+".json"))
+		}
 		if err != nil {
-			return fmt.Errorf("read the history of workflow %s: %w", workflow, err)
-		}
-		part := file
-		if n > 1 {
-			part += fmt.Sprintf("-%d", n)
-		}
-		if err := saveHistory(s, events, filepath.Join(dir, part+".json")); err != nil || next == "" {
 			return err
 		}
-		execution = next
+		n++
+		part = fmt.Sprintf("%s-%d", file, n)
 	}
+	return nil
 }
 
 func saveHistory(s *shell.Shell, events *historypb.History, path string) error {
@@ -169,7 +165,7 @@ as empty, because it replays under any code.`,
   millrace histories replay hist --json`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			files, err := histories.HistoryFiles(args)
+			files, err := histories.Files(args)
 			if err != nil {
 				return err
 			}
@@ -185,41 +181,14 @@ func replayFiles(s *shell.Shell, files []string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	all := make([]histories.ReplayedFile, len(files))
-	step := shell.Progress(s.Err, "replay", "histories")
+	all := make([]histories.Replayed, len(files))
+	step := s.Session().Step("replay", "histories")
 	for i, file := range files {
 		all[i] = histories.ReplayFile(with, file)
-		if step != nil {
-			step(int64(i+1), int64(len(files)))
-		}
+		step(int64(i+1), int64(len(files)))
 	}
-	return printReplayedFiles(s, all, asJSON)
-}
-
-func printReplayedFiles(s *shell.Shell, all []histories.ReplayedFile, asJSON bool) error {
-	counts := map[string]int{}
-	styles := map[string]terminal.Style{
-		"replays": terminal.Good, "diverges": terminal.Bad, "unreadable": terminal.Bad,
-		"empty": terminal.Notice,
-	}
-	var rows [][]terminal.Cell
-	for _, r := range all {
-		counts[r.Result]++
-		rows = append(rows, []terminal.Cell{{Text: r.Result, Style: styles[r.Result]}, {Text: r.File}, {Text: r.Step}})
-		if r.Detail != "" {
-			rows = append(rows, []terminal.Cell{{}, {Text: r.Detail}})
-		}
-	}
-	if err := s.Print(asJSON, all, func(p *terminal.Printer) { p.Table([]string{"", "FILE", "STEP"}, rows) }); err != nil {
+	if err := s.Print(asJSON, all, func(p *terminal.Printer) { histories.Show(p, "FILE", all) }); err != nil {
 		return err
 	}
-	switch {
-	case counts["diverges"] > 0:
-		return fmt.Errorf("%d of %d histories diverge: running jobs would fail under this binary", counts["diverges"], len(all))
-	case counts["unreadable"] > 0:
-		return fmt.Errorf("%d of %d files cannot be read as histories", counts["unreadable"], len(all))
-	case counts["replays"] == 0:
-		return errors.New("no history can be replayed: these workflows have not completed any step")
-	}
-	return nil
+	return histories.Problem(all, "files cannot be read as histories", "these workflows have not completed any step")
 }

@@ -41,7 +41,7 @@ The exit code is 1 if there are such workflows. The command changes nothing.`,
 			return printStuck(s, found, asJSON)
 		},
 	}
-	s.EngineFlags(cmd)
+	s.TemporalFlags(cmd)
 	shell.JSONFlag(cmd, &asJSON)
 	return cmd
 }

@@ -48,7 +48,7 @@ the remedy and succeeds, because the service works without it.`,
 		},
 	}
 	s.DatabaseFlags(cmd)
-	s.EngineFlags(cmd)
+	s.TemporalFlags(cmd)
 	return cmd
 }
 

@@ -72,7 +72,7 @@ func serverFlags(s *shell.Shell, cmd *cobra.Command) {
 	f.StringVar(&c.DatabaseURL, "database-url", c.DatabaseURL, "PostgreSQL to use (DATABASE_URL)")
 	f.StringVar(&c.DirectURL, "database-direct-url", c.DirectURL,
 		"URL of PostgreSQL itself, if --database-url is that of a pooler (DATABASE_DIRECT_URL)")
-	s.EngineFlags(cmd)
+	s.TemporalFlags(cmd)
 	f.StringVar(&c.TaskQueue, "task-queue", c.TaskQueue, "Temporal task queue (MILLRACE_TASK_QUEUE)")
 	f.StringSliceVar(&c.Router.Catalog, "catalog", c.Router.Catalog,
 		"directories with catalog files of models, in addition to the built-in ones (MILLRACE_CATALOG)")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/action"
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
 )
 
 // Opener calls work with a service of the deployment.
@@ -23,7 +24,7 @@ func Group[S any](s *Shell, g action.Group[S], open Opener[S]) *cobra.Command {
 	for _, a := range g.Actions {
 		for _, c := range a.Commands {
 			if c.Use != "" {
-				cmd.AddCommand(command(s, a, c, open))
+				cmd.AddCommand(Command(s, a, c, open))
 			}
 		}
 	}
@@ -42,26 +43,31 @@ type given[S any] struct {
 	asJSON bool
 }
 
-// command returns one command of an action.
-func command[S any](s *Shell, a action.For[S], c action.Command, open Opener[S]) *cobra.Command {
+// Command returns one command of an action.
+func Command[S any](s *Shell, a action.For[S], c action.Command, open Opener[S]) *cobra.Command {
 	g := &given[S]{For: a, set: c.Set, params: a.New(false), asJSON: c.Always}
 	cmd := &cobra.Command{Use: c.Use, Short: c.Short, Long: c.Long, Example: c.Example}
-	arguments, several := 0, false
+	arguments, optional, several := 0, 0, false
 	for _, p := range a.Params {
 		_, fixed := c.Set[p.Name]
 		switch {
 		case fixed:
 		case p.Arg != "" && p.Many():
 			several = true
+		case p.Optional():
+			optional++
 		case p.Arg != "":
 			arguments++
 		case p.Flag != "-":
 			g.flag(cmd, p)
 		}
 	}
-	cmd.Args = cobra.ExactArgs(arguments)
+	cmd.Args = cobra.RangeArgs(arguments, arguments+optional)
 	if several {
 		cmd.Args = cobra.MinimumNArgs(arguments)
+	}
+	if c.Temporal {
+		s.TemporalFlags(cmd)
 	}
 	if a.Reason != action.None {
 		cmd.Flags().StringVar(&g.reason, "reason", "", "reason that is recorded with the change")
@@ -105,7 +111,7 @@ func (g *given[S]) arguments(args []string) error {
 	for _, p := range g.Params {
 		texts := []string{g.set[p.Name]}
 		if texts[0] == "" {
-			if p.Arg == "" {
+			if p.Arg == "" || p.Optional() && next == len(args) {
 				continue
 			}
 			last := len(args)
@@ -115,7 +121,7 @@ func (g *given[S]) arguments(args []string) error {
 			texts, next = args[next:last], last
 		}
 		if err := p.Set(g.params, texts...); err != nil {
-			return action.Refused(p.Arg, "takes", err)
+			return action.Refused(strings.Trim(p.Arg, "[]"), "takes", err)
 		}
 	}
 	return nil
@@ -136,18 +142,28 @@ func (g *given[S]) run(ctx context.Context, s *Shell, service S) error {
 			return err
 		}
 	}
-	result, err := g.Do(ctx, service, g.params, operate.Attribution{Actor: Operator(), Reason: g.reason})
-	if err != nil {
+	if streamed, err := g.stream(ctx, s, service); streamed || err != nil {
 		return err
 	}
-	if g.asJSON {
-		err = s.PrintJSON(g.JSON(result))
-	} else {
-		p := s.Printer()
-		g.Show(p, g.params, result)
-		err = p.Err()
+	result, err := g.Do(ctx, service, g.params, operate.Attribution{Actor: Operator(), Reason: g.reason})
+	var incomplete *action.Incomplete
+	if err != nil && !errors.As(err, &incomplete) {
+		return err
 	}
-	return errors.Join(err, g.Fail(g.params, result))
+	shown := s.Print(g.asJSON, g.JSON(result), func(p *terminal.Printer) { g.Show(p, g.params, result) })
+	return errors.Join(err, shown, g.Fail(g.params, result))
+}
+
+// stream writes the answers of an action that goes on answering, and reports whether it is one.
+func (g *given[S]) stream(ctx context.Context, s *Shell, service S) (bool, error) {
+	if g.Stream == nil {
+		return false, nil
+	}
+	var line func(v any) error
+	if g.asJSON {
+		line = s.printLine
+	}
+	return g.Stream(ctx, service, g.params, s.Printer(), line)
 }
 
 // flagValue is a parameter as the value of a flag.

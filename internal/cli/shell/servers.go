@@ -19,7 +19,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/localstack"
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/histories"
-	"github.com/millrace-dev/millrace/internal/operate/jobs"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 	"github.com/millrace-dev/millrace/internal/postgres/livestore"
@@ -97,8 +96,8 @@ func (s *Shell) RunningRules(ctx context.Context) (rules livestore.Rules, ok boo
 	return livestore.NewWorkers(pool).Rules(ctx)
 }
 
-// EngineFlags adds the flags with the address and the credentials of Temporal.
-func (s *Shell) EngineFlags(cmd *cobra.Command) {
+// TemporalFlags adds the flags with the address and the credentials of Temporal.
+func (s *Shell) TemporalFlags(cmd *cobra.Command) {
 	c, f := &s.Config, cmd.Flags()
 	f.StringVar(&c.TemporalAddress, "temporal-address", c.TemporalAddress, "Temporal frontend, HOST:PORT (TEMPORAL_ADDRESS)")
 	f.StringVar(&c.TemporalNamespace, "temporal-namespace", c.TemporalNamespace, "Temporal namespace (TEMPORAL_NAMESPACE)")
@@ -143,32 +142,6 @@ func (s *Shell) Replayer() (histories.Replayer, error) {
 	return histories.NewReplayer(log, keys.Converter()), err
 }
 
-// Work is the work of a command on the database.
-type Work func(ctx context.Context, pool *postgres.Pool, args []string) error
-
-// OnDatabase calls work with the selected database, and closes the database.
-func (s *Shell) OnDatabase(work Work) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, args []string) error {
-		pool, err := s.Database(cmd.Context())
-		if err != nil {
-			return err
-		}
-		defer pool.Close()
-		return work(cmd.Context(), pool, args)
-	}
-}
-
-// OnJobs opens the services that commands on jobs need. Intents are delivered by the relays of running processes.
-func (s *Shell) OnJobs(ctx context.Context, work func(*jobs.Service) error) error {
-	return s.Opened(ctx, func(in *app.Instance) error {
-		service, err := in.JobService()
-		if err != nil {
-			return err
-		}
-		return work(in.Operations(service))
-	})
-}
-
 // Opened calls work with the parts of a process that has no role and runs no jobs.
 func (s *Shell) Opened(ctx context.Context, work func(*app.Instance) error) error {
 	pool, err := s.Database(ctx) // also finds the servers of a running millrace dev
@@ -197,7 +170,12 @@ func EventStore(pool *postgres.Pool) (*eventstore.Store, error) {
 	return eventstore.New(pool, types, eventstore.NewCommandWake(pool)), nil
 }
 
-// Histories returns a reader of job histories for a machine that may not have the data directory.
-func (s *Shell) Histories(pool *postgres.Pool) jobs.Histories {
-	return jobs.Histories{Pool: pool, Blobs: func(ctx context.Context) (blob.Store, error) { return app.ExistingBlobs(ctx, s.Config, pool) }}
+// Blobs returns what opens the blob store of the deployment, on a machine that may not have the data directory.
+func (s *Shell) Blobs(pool *postgres.Pool) func(context.Context) (blob.Store, error) {
+	return func(ctx context.Context) (blob.Store, error) { return app.ExistingBlobs(ctx, s.Config, pool) }
+}
+
+// Engine reaches the Temporal of a command.
+func (s *Shell) Engine() histories.Engine {
+	return histories.Engine{Connect: s.Temporal, Replayer: s.Replayer}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/millrace-dev/millrace/internal/config"
+	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/operate/terminal"
 )
@@ -75,15 +76,29 @@ func (s *Shell) Print(asJSON bool, v any, draw func(*terminal.Printer)) error {
 }
 
 // PrintJSON writes a value indented, without secrets.
-func (s *Shell) PrintJSON(v any) error {
+func (s *Shell) PrintJSON(v any) error { return s.encode(v, "  ") }
+
+// printLine writes a value on one line, without secrets.
+func (s *Shell) printLine(v any) error { return s.encode(v, "") }
+
+func (s *Shell) encode(v any, indent string) error {
 	raw, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Errorf("encode the answer: %w", err)
 	}
 	enc := json.NewEncoder(s.Out)
 	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
+	enc.SetIndent("", indent)
 	return enc.Encode(inspect.Redact(raw))
+}
+
+// Session returns the terminal of a command whose work takes long.
+func (s *Shell) Session() operate.Session {
+	return operate.Session{
+		Progress: func(what, unit string) func(done, total int64) { return progress(s.Err, what, unit) },
+		Remark:   func(text string) { fmt.Fprintln(s.Err, text) }, //nolint:errcheck // only a remark
+		Lookup:   s.Lookup,
+	}
 }
 
 // Operator returns the name of the user and the machine that run a command, for the events that the command records.
@@ -98,8 +113,8 @@ func Operator() string {
 	return "operator:" + name + "@" + host
 }
 
-// Progress shows a progress bar on a terminal, and nothing elsewhere. unit is the unit of the count.
-func Progress(w io.Writer, what, unit string) func(done, total int64) {
+// progress shows a progress bar on a terminal, and nothing elsewhere. unit is the unit of the count.
+func progress(w io.Writer, what, unit string) func(done, total int64) {
 	f, ok := w.(*os.File)
 	if !ok {
 		return nil

@@ -25,9 +25,7 @@ func (o *onOff) UnmarshalText(text []byte) error {
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (o *onOff) UnmarshalJSON(raw []byte) error {
-	if o.given = string(raw) != "null"; !o.given {
-		return errors.New("neither true nor false")
-	}
+	o.given = true
 	return json.Unmarshal(raw, &o.on)
 }
 
@@ -37,11 +35,22 @@ func (*onOff) Takes() string { return "on or off, in JSON true or false" }
 // Schema describes the values in the OpenAPI document.
 func (*onOff) Schema() map[string]any { return map[string]any{"type": "boolean"} }
 
+// exceptions is a list of names, or none. It is never all: null is refused.
+type exceptions struct{ action.Names }
+
+// Takes describes the values.
+func (*exceptions) Takes() string { return "a list of names, or an empty one" }
+
+// Schema describes the values in the OpenAPI document.
+func (*exceptions) Schema() map[string]any {
+	return map[string]any{"type": "array", "items": map[string]any{"type": "string"}}
+}
+
 type modelParams struct {
 	named
 	Router  onOff        `name:"router" required:"route" help:"on or off: access to the model router as a whole"`
 	Allowed action.Names `name:"allowed" flag:"allow" commas:"true" required:"route"`
-	Denied  action.Names `name:"denied" flag:"deny" commas:"true" served:"none"`
+	Denied  exceptions   `name:"denied" flag:"deny" commas:"true" served:"none"`
 }
 
 // access is an account's access to the model router.
@@ -102,12 +111,12 @@ process, and is recorded with its actor and reason.`,
 			a.Access.Models = p.Allowed.Names
 		}
 		if p.Denied.Given {
-			a.Access.Denied = p.Denied.Names
+			a.Access.Denied = p.Denied.Names.Names
 		}
 		switch {
 		case by.Reason == "":
 			return access{}, errNoReason
-		case p.Denied.Given && p.Denied.Names == nil:
+		case p.Denied.Given && p.Denied.Names.Names == nil:
 			return access{}, fault.New(fault.Invalid, fault.CodeInvalidRequest, "to deny every model, allow none: --allow none")
 		}
 		a, err = o.change(ctx, account.Change{Account: a.ID, Access: &a.Access}, by)

@@ -39,6 +39,7 @@ type Spec struct {
 	Member  string // the member that has the whole answer; "" = the answer itself
 	List    bool   // the member is a list
 	Next    bool   // the member next_before is the cursor of the next page
+	Redact  bool   // the answer has what clients stored: values of secret names are replaced
 	Refusal map[int]string
 
 	Help   map[string]string // of parameters, where it is too long for a tag
@@ -51,6 +52,7 @@ type Command struct {
 
 	JSON           bool              // it has --json
 	Always         bool              // it writes JSON in any case
+	Temporal       bool              // it has the flags of Temporal
 	Set            map[string]string // parameters that the command itself gives
 	Label, Warning string            // of the button; "" = none
 }
@@ -59,7 +61,7 @@ type Command struct {
 //
 //	name     in paths, queries and bodies
 //	form     in forms; default: the name
-//	arg      in the usage of a command, for an argument
+//	arg      in the usage of a command, for an argument; one in brackets may be left out
 //	flag     of a command; default: the name; "-" = none
 //	help     for the command and the OpenAPI document
 //	label    on a page
@@ -68,7 +70,7 @@ type Command struct {
 //	min, max of a number
 //	commas   "true" = several values of a flag may be separated by commas
 //	required "true" = an action without it is refused, "route" = a request without it
-//	route    "-" = a command alone has it
+//	route    "-" = a command alone has it; of an embedded struct, for all of its fields
 //	resolve  the kind of thing that people may name in a shorter way; see Resolver
 type Of[S, P, R any] struct {
 	Spec
@@ -78,6 +80,23 @@ type Of[S, P, R any] struct {
 	Body func(r R) any                         // the answer of the route; default: r
 	Back func(p P, r R) string                 // the page after the change
 	Fail func(p P, r R) error                  // what is wrong with the answer that was shown
+
+	// Stream writes answers as they come, in place of Do, if it returns true. JSON is nil for people.
+	Stream func(ctx context.Context, s S, p P, out *terminal.Printer, json func(v any) error) (bool, error)
+}
+
+// Incomplete is the error of an action that has done a part of its work. A command shows its answer, too.
+type Incomplete struct{ error }
+
+// Unwrap returns the error.
+func (i *Incomplete) Unwrap() error { return i.error }
+
+// AfterSome returns err as the error of an action that has done a part of its work.
+func AfterSome(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &Incomplete{err}
 }
 
 // For is an action on a service S, without the types of its parameters and its result.
@@ -90,6 +109,8 @@ type For[S any] struct {
 	Body func(result any) any
 	Back func(params, result any) string
 	Fail func(params, result any) error
+
+	Stream func(ctx context.Context, s S, params any, out *terminal.Printer, json func(v any) error) (bool, error)
 }
 
 // Group is a command with the actions below it.
@@ -144,11 +165,12 @@ func (a Of[S, P, R]) Untyped() For[S] {
 		return p
 	}
 	f.Do = func(ctx context.Context, s S, params any, by operate.Attribution) (any, error) {
-		r, err := a.Do(ctx, s, *params.(*P), by)
-		if err != nil {
-			return nil, err
+		return a.Do(ctx, s, *params.(*P), by)
+	}
+	if a.Stream != nil {
+		f.Stream = func(ctx context.Context, s S, params any, out *terminal.Printer, json func(v any) error) (bool, error) {
+			return a.Stream(ctx, s, *params.(*P), out, json)
 		}
-		return r, nil
 	}
 	f.Show = func(out *terminal.Printer, params, result any) { a.Show(out, *params.(*P), result.(R)) }
 	if a.JSON != nil {
@@ -165,6 +187,15 @@ func (a Of[S, P, R]) Untyped() For[S] {
 		return a.Fail(*params.(*P), result.(R))
 	}
 	return f
+}
+
+// Page is the answer of a route with a page of a list; next is the cursor of the next page, 0 = this is the last.
+func Page(member string, list any, next int64) map[string]any {
+	answer := map[string]any{member: list}
+	if next != 0 {
+		answer["next_before"] = next
+	}
+	return answer
 }
 
 func same(result any) any { return result }

@@ -45,10 +45,15 @@ type Param struct {
 // paramsOf returns the parameters that the fields of P describe.
 func paramsOf[P any](route string) []Param {
 	var all []Param
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[P]()) {
+	of := reflect.TypeFor[P]()
+	for _, f := range reflect.VisibleFields(of) {
 		name, ok := f.Tag.Lookup("name")
 		if !ok {
 			continue
+		}
+		alone := false
+		for i := range f.Index {
+			alone = alone || of.FieldByIndex(f.Index[:i+1]).Tag.Get("route") == "-"
 		}
 		p := Param{
 			Name: name, Form: cmp.Or(f.Tag.Get("form"), name), Arg: f.Tag.Get("arg"), Flag: f.Tag.Get("flag"),
@@ -64,7 +69,7 @@ func paramsOf[P any](route string) []Param {
 			p.Flag = strings.ReplaceAll(name, "_", "-")
 		}
 		switch {
-		case f.Tag.Get("route") == "-":
+		case alone:
 			p.In = ""
 		case strings.Contains(route, "{"+name+"}"):
 			p.In, p.Required = InPath, true
@@ -117,6 +122,9 @@ func (p Param) setsMany() bool {
 	return reflect.PointerTo(p.kind).Implements(reflect.TypeFor[manySetter]())
 }
 
+// Optional reports whether the argument of a command may be left out.
+func (p Param) Optional() bool { return strings.HasPrefix(p.Arg, "[") }
+
 // Bool reports whether the parameter is true or false.
 func (p Param) Bool() bool {
 	return p.kind == reflect.TypeFor[*bool]() || p.kind.Kind() == reflect.Bool
@@ -148,6 +156,8 @@ func (p Param) Type() string {
 		return "strings"
 	case p.Many():
 		return "stringArray"
+	case reflect.PointerTo(p.kind).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()):
+		return "string"
 	case p.kind.Kind() == reflect.Int || p.kind.Kind() == reflect.Int64:
 		return "int"
 	}
@@ -264,19 +274,20 @@ func (p Param) Takes() string {
 	return "a whole number"
 }
 
-// Decode reads the parameter from JSON. A duration is a number of seconds.
+// Decode reads the parameter from JSON. A duration is a number of seconds. null is a value of the types alone whose
+// schema has it: to others it would mean that the parameter is not given, or that it is to be emptied.
 func (p Param) Decode(params any, raw json.RawMessage) error {
 	into := p.target(params)
 	if d, ok := into.(*time.Duration); ok {
 		var seconds int64
-		if err := json.Unmarshal(raw, &seconds); err != nil || seconds > p.Max || seconds < p.Min {
+		if err := json.Unmarshal(raw, &seconds); err != nil || string(raw) == "null" || seconds > p.Max || seconds < p.Min {
 			return &Wrong{fmt.Sprintf("a number of seconds between %d and %d", p.Min, p.Max), string(raw)}
 		}
 		*d = time.Duration(seconds) * time.Second
 		return nil
 	}
-	if _, own := into.(json.Unmarshaler); !own && string(raw) == "null" && (p.Required || len(p.Choices) > 0) {
-		return p.wrong("null") // which would leave the value unset
+	if string(raw) == "null" && p.schema()["nullable"] != true {
+		return p.wrong("null")
 	}
 	if err := json.Unmarshal(raw, into); err != nil {
 		return p.wrong(string(raw))

@@ -7,15 +7,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"runtime"
-	"slices"
 	"time"
 
 	"go.temporal.io/sdk/client"
 
 	"github.com/millrace-dev/millrace/internal/config"
 	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/worker/dial"
@@ -41,6 +39,29 @@ type Examined struct {
 	Checks []Finding `json:"checks"`
 }
 
+// Failed returns the number of checks that failed.
+func (e Examined) Failed() (n int) {
+	for _, f := range e.Checks {
+		if f.Status == Failing {
+			n++
+		}
+	}
+	return n
+}
+
+// Show writes the findings.
+func (e Examined) Show(p *terminal.Printer) {
+	styles := map[string]terminal.Style{Healthy: terminal.Good, Warning: terminal.Notice, Failing: terminal.Bad}
+	var rows [][]terminal.Cell
+	for _, f := range e.Checks {
+		rows = append(rows, []terminal.Cell{{Text: f.Status, Style: styles[f.Status]}, {Text: f.Check}, {Text: f.Detail}})
+		if f.Remedy != "" {
+			rows = append(rows, []terminal.Cell{{}, {}, {Text: "→ " + f.Remedy, Style: terminal.Bold}})
+		}
+	}
+	p.Table([]string{"", "CHECK", ""}, rows)
+}
+
 // Check examines one part of the deployment. An error counts as a failing check.
 type Check struct {
 	Name    string
@@ -51,14 +72,6 @@ type Check struct {
 // doctorTimeout bounds each check.
 const doctorTimeout = 5 * time.Second
 
-// ThisVersion returns a finding with the version of this program.
-func ThisVersion(version string) Finding {
-	return Finding{
-		Check: "version", Status: Healthy,
-		Detail: fmt.Sprintf("millrace %s, %s, %s/%s", version, runtime.Version(), runtime.GOOS, runtime.GOARCH),
-	}
-}
-
 // RunChecks runs checks. If the first fails, the others, which depend on it, are skipped.
 func RunChecks(ctx context.Context, checks []Check) []Finding {
 	findings := make([]Finding, 0, len(checks))
@@ -67,7 +80,7 @@ func RunChecks(ctx context.Context, checks []Check) []Finding {
 		f, err := c.Examine(limited)
 		cancel()
 		if err != nil {
-			f = Failure(err, c.Remedy)
+			f = failure(err, c.Remedy)
 		}
 		f.Check = c.Name
 		findings = append(findings, f)
@@ -78,23 +91,10 @@ func RunChecks(ctx context.Context, checks []Check) []Finding {
 	return findings
 }
 
-// Failure returns the finding of a failed check. Some errors of Temporal's client contain a better remedy.
-func Failure(err error, remedy string) Finding {
+// failure returns the finding of a failed check. Some errors of Temporal's client contain a better remedy.
+func failure(err error, remedy string) Finding {
 	detail, better := dial.Remedy(detailOf(err))
 	return Finding{Status: Failing, Detail: detail, Remedy: cmp.Or(better, remedy)}
-}
-
-// WithoutDatabase corrects the finding of Temporal when PostgreSQL is down. If Temporal stores its state in the same
-// server, it cannot answer either, and only PostgreSQL needs to be started.
-func WithoutDatabase(findings []Finding) []Finding {
-	away := slices.ContainsFunc(findings, func(f Finding) bool { return f.Check == "database" && f.Status == Failing })
-	for i := range findings {
-		if f := &findings[i]; away && f.Check == "temporal" && f.Status == Failing {
-			f.Detail += "; PostgreSQL does not answer either"
-			f.Remedy = "start PostgreSQL first: a Temporal that stores its state there then recovers by itself"
-		}
-	}
-	return findings
 }
 
 // detailOf returns the text of an error for a finding.
@@ -146,13 +146,13 @@ func DatabaseChecks(pool *postgres.Pool, blobs func(context.Context) (blob.Store
 	}
 }
 
-// DiskChecks examine the disk of the data directory.
-func DiskChecks(cfg config.Config) []Check {
+// diskChecks examine the disk of the data directory.
+func diskChecks(cfg config.Config) []Check {
 	return []Check{{"disk", "check --data", diskDoctor{cfg.DataDir, cfg.DiskReserve}.free}}
 }
 
-// TemporalChecks examine Temporal and its workers.
-func TemporalChecks(cfg config.Config, c client.Client) []Check {
+// temporalChecks examine Temporal and its workers.
+func temporalChecks(cfg config.Config, c client.Client) []Check {
 	t := temporalDoctor{client: c, namespace: cfg.TemporalNamespace, queue: cfg.TaskQueue}
 	return []Check{
 		{"temporal", "check TEMPORAL_ADDRESS and TEMPORAL_NAMESPACE", t.server},

@@ -2,12 +2,9 @@
 package events
 
 import (
-	"cmp"
 	"context"
 	"slices"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -15,6 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/operate/action"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
@@ -24,17 +22,15 @@ import (
 type Service struct {
 	Pool     *postgres.Pool
 	Registry *eventlog.Registry
+	// Follow opens the tail of the log for work, and closes it.
+	Follow func(ctx context.Context, work func(context.Context, eventlog.Tail) error) error
 }
 
-// Bounds of a listing of events.
-const (
-	DefaultLimit = 50
-	maxListed    = 1_000 // one event may be megabytes
-	maxCounted   = 1_000_000
-)
+// maxCounted bounds the positions that a count reads.
+const maxCounted = 1_000_000
 
-// Page is a part of the log.
-type Page struct {
+// page is a part of the log.
+type page struct {
 	Events []inspect.Entry `json:"facts"` // in the order of the log
 	Low    int64           `json:"looked_from"`
 	High   int64           `json:"looked_to"`
@@ -42,19 +38,20 @@ type Page struct {
 	// Where the next page starts: From after a search forward, Before after a search backward with more to search.
 	From   int64 `json:"from_position,omitempty"`
 	Before int64 `json:"before,omitempty"`
+
+	names map[string]string // of accounts, by their ids
 }
 
-// Parse checks a filter and returns the equivalent search, and the names of accounts by their ids.
-func (l Service) Parse(ctx context.Context, f Filter) (q eventstore.LogSearch, names map[string]string, err error) {
-	f.Limit = cmp.Or(f.Limit, DefaultLimit)
+// parse returns the search that the parameters select, and the names of accounts by their ids.
+func (l Service) parse(ctx context.Context, f listParams) (q eventstore.LogSearch, names map[string]string, err error) {
 	switch {
-	case f.Limit < 1 || f.Limit > maxListed:
-		return q, nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "limit must be between 1 and %d, not %d", maxListed, f.Limit)
 	case f.From < 0 || f.Before < 0:
 		return q, nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "a position must be 1 or greater")
 	case f.From > 0 && f.Before > 0:
 		return q, nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "give from_position or before_position, not both")
-	case !utf8.ValidString(f.Stream+f.Type) || strings.ContainsRune(f.Stream+f.Type, 0):
+	case f.Follow && (f.Until != "" || f.Before > 0):
+		return q, nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "--follow cannot be combined with --until or --before")
+	case !action.IsText(f.Stream + f.Type):
 		return q, nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "a stream and a type are texts without NUL characters")
 	}
 	q = eventstore.LogSearch{Stream: f.Stream, Type: f.Type, From: f.From, Before: f.Before, Limit: f.Limit}
@@ -84,62 +81,49 @@ func (l Service) Parse(ctx context.Context, f Filter) (q eventstore.LogSearch, n
 	return q, names, nil
 }
 
-// Page returns the events that q selects.
-func (l Service) Page(ctx context.Context, q eventstore.LogSearch) (Page, error) {
+// page returns the events that q selects.
+func (l Service) page(ctx context.Context, q eventstore.LogSearch) (page, error) {
 	found, err := eventstore.SearchLog(ctx, l.Pool, q)
 	if err != nil {
-		return Page{}, err
+		return page{}, err
 	}
-	page := Page{Events: inspect.EntriesOf(l.Registry, found.Events), Low: found.Low, High: found.High, More: found.More}
+	p := page{Events: inspect.EntriesOf(l.Registry, found.Events), Low: found.Low, High: found.High, More: found.More}
 	switch {
 	case q.From > 0:
-		page.From = max(q.From, found.High+1)
+		p.From = max(q.From, found.High+1)
 	case found.More:
-		page.Before = found.Low
+		p.Before = found.Low
 	}
-	return page, nil
+	return p, nil
 }
 
-// Search implements admin.Events.
-func (l Service) Search(ctx context.Context, f Filter) (any, error) {
-	q, _, err := l.Parse(ctx, f)
-	if err != nil {
-		return nil, err
-	}
-	return l.Page(ctx, q)
-}
-
-// Detail is one event with the event that caused it.
-type Detail struct {
+// detail is one event with the event that caused it.
+type detail struct {
 	inspect.Entry
-	CausedBy *Reference `json:"caused_by,omitempty"`
+	CausedBy *reference `json:"caused_by,omitempty"`
 
-	Causing *inspect.Entry `json:"-"` // the event that CausedBy names
+	cause *inspect.Entry    // the event that CausedBy names
+	names map[string]string // of accounts, by their ids
 }
 
-// Reference names an event.
-type Reference struct {
+// reference names an event.
+type reference struct {
 	Position int64  `json:"position"`
 	Stream   string `json:"stream"`
 	Type     string `json:"type"`
 }
 
-// Event implements admin.Events.
-func (l Service) Event(ctx context.Context, position int64) (any, error) {
-	return l.Lookup(ctx, position)
-}
-
-// Lookup returns the event at a position, or NotFound.
-func (l Service) Lookup(ctx context.Context, position int64) (Detail, error) {
+// lookup returns the event at a position, or NotFound.
+func (l Service) lookup(ctx context.Context, position int64) (d detail, err error) {
 	rec, err := eventstore.EventAt(ctx, l.Pool, position)
 	if fault.Is(err, fault.NotFound) {
-		return Detail{}, fault.Wrap(err, fault.NotFound, fault.CodeEventNotFound,
+		return d, fault.Wrap(err, fault.NotFound, fault.CodeEventNotFound,
 			"no event is at position %d: the position was never used, its append was rolled back, or its job was retired", position)
 	}
 	if err != nil {
-		return Detail{}, err
+		return d, err
 	}
-	d := Detail{Entry: inspect.EntryOf(l.Registry, rec)}
+	d.Entry = inspect.EntryOf(l.Registry, rec)
 	if _, err := uuid.Parse(d.Cause); err != nil {
 		return d, nil //nolint:nilerr // a cause that is not an event id has no event
 	}
@@ -151,30 +135,27 @@ func (l Service) Lookup(ctx context.Context, position int64) (Detail, error) {
 		return d, err
 	}
 	cause := inspect.EntryOf(l.Registry, rec)
-	d.Causing, d.CausedBy = &cause, &Reference{cause.Position, cause.Stream, cause.Type}
+	d.cause, d.CausedBy = &cause, &reference{cause.Position, cause.Stream, cause.Type}
 	return d, nil
 }
 
-// Counts holds the number of events of each type in a part of the log.
-type Counts struct {
+// counts holds the number of events of each type in a part of the log.
+type counts struct {
 	Types []inspect.EventType `json:"types"`
 	Low   int64               `json:"counted_from"` // the lowest position that was counted
 	Whole bool                `json:"whole"`        // no event was recorded before it
 }
 
-// Types implements admin.Events.
-func (l Service) Types(ctx context.Context, whole bool) (any, error) { return l.Count(ctx, whole) }
-
-// Count counts the newest events, or all of them, by type. It also lists recorded types that this program does not
+// count counts the newest events, or all of them, by type. It also lists recorded types that this program does not
 // know.
-func (l Service) Count(ctx context.Context, whole bool) (Counts, error) {
+func (l Service) count(ctx context.Context, whole bool) (counts, error) {
 	most := int64(maxCounted)
 	if whole {
 		most = 0
 	}
 	recorded, low, complete, err := eventstore.CountTypes(ctx, l.Pool, most)
 	if err != nil {
-		return Counts{}, err
+		return counts{}, err
 	}
 	names := l.Registry.Names()
 	for name := range recorded {
@@ -183,12 +164,12 @@ func (l Service) Count(ctx context.Context, whole bool) (Counts, error) {
 		}
 	}
 	slices.Sort(names)
-	counts := Counts{Types: make([]inspect.EventType, len(names)), Low: low, Whole: complete}
+	counted := counts{Types: make([]inspect.EventType, len(names)), Low: low, Whole: complete}
 	for i, name := range names {
-		counts.Types[i] = inspect.TypeNamed(l.Registry, name)
+		counted.Types[i] = inspect.TypeNamed(l.Registry, name)
 		if c, ok := recorded[name]; ok {
-			counts.Types[i].Recorded, counts.Types[i].Last = c.Count, &c.Last
+			counted.Types[i].Recorded, counted.Types[i].Last = c.Count, &c.Last
 		}
 	}
-	return counts, nil
+	return counted, nil
 }

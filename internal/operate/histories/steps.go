@@ -4,18 +4,13 @@ package histories
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
-	"time"
 
-	"go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
-	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 )
 
@@ -26,50 +21,37 @@ type WithWorkflow struct {
 	Forgotten []string       `json:"forgotten,omitempty"` // workflows that Temporal no longer has
 }
 
-// WorkflowSteps reads the histories of all runs, and follows executions that continued as new.
-func WorkflowSteps(ctx context.Context, c client.Client, runs []Execution) (steps []inspect.Step, missing []string, err error) {
-	steps = []inspect.Step{}
-	for _, run := range runs {
-		execution := run.id
-		for {
-			found, next, err := executionSteps(ctx, c, run.Workflow, execution, run.Run)
-			var gone *serviceerror.NotFound
-			if errors.As(err, &gone) {
-				missing = append(missing, run.Workflow)
-				break
+// Beside returns a history together with the steps of its workflows, in all of their executions.
+func (e Engine) Beside(ctx context.Context, history any, runs []inspect.Execution) (WithWorkflow, error) {
+	out := WithWorkflow{History: history, Workflow: []inspect.Step{}}
+	err := e.Use(ctx, func(ctx context.Context, c client.Client) error {
+		for _, run := range runs {
+			for events, err := range Chain(ctx, c, run.Workflow, run.ID) {
+				switch {
+				case Gone(err):
+					out.Forgotten = append(out.Forgotten, run.Workflow)
+				case err != nil:
+					return fault.Wrap(err, fault.Unavailable, fault.CodeEngineUnavailable, "read the history of workflow %s from Temporal", run.Workflow)
+				default:
+					out.Workflow = append(out.Workflow, stepsOf(events, run.Run)...)
+				}
 			}
-			if err != nil {
-				return nil, nil, fault.Wrap(err, fault.Unavailable, fault.CodeEngineUnavailable, "read the history of workflow %s from Temporal",
-					run.Workflow)
-			}
-			steps = append(steps, found...)
-			if next == "" {
-				break
-			}
-			execution = next
 		}
-	}
-	return steps, missing, nil
+		return nil
+	})
+	return out, err
 }
 
-// executionSteps reads one execution. next is the execution that continues it, or the zero value.
-func executionSteps(ctx context.Context, c client.Client, id, execution string, run int) (steps []inspect.Step, next string, err error) {
+func stepsOf(events *historypb.History, run int) []inspect.Step {
 	scheduled := map[int64]string{}
-	it := c.GetWorkflowHistory(ctx, id, execution, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
-	for it.HasNext() {
-		event, err := it.Next()
-		if err != nil {
-			return nil, "", err
-		}
-		steps = append(steps, inspect.Step{
+	steps := make([]inspect.Step, len(events.GetEvents()))
+	for i, event := range events.GetEvents() {
+		steps[i] = inspect.Step{
 			Run: run, ID: event.GetEventId(), At: event.GetEventTime().AsTime(),
 			Type: event.GetEventType().String(), Detail: detail(event, scheduled),
-		})
-		if e := event.GetWorkflowExecutionContinuedAsNewEventAttributes(); e != nil {
-			next = e.GetNewExecutionRunId()
 		}
 	}
-	return steps, next, nil
+	return steps
 }
 
 // detail returns the activity, timer or signal of an event, and its failure. It omits payloads.
@@ -103,31 +85,4 @@ func detail(event *historypb.HistoryEvent, scheduled map[int64]string) string {
 		return e.GetMarkerName()
 	}
 	return ""
-}
-
-// EngineTimeout bounds the time for reading workflow histories for one answer.
-const EngineTimeout = 30 * time.Second
-
-// WithWorkflows returns a history together with the steps of its workflows, as a value for JSON without secrets.
-func WithWorkflows(ctx context.Context, c client.Client, history any, runs []Execution) (any, error) {
-	ctx, cancel := context.WithTimeout(ctx, EngineTimeout)
-	defer cancel()
-	steps, missing, err := WorkflowSteps(ctx, c, runs)
-	return operate.Redacted(WithWorkflow{History: history, Workflow: steps, Forgotten: missing}, err)
-}
-
-// Execution names a run in Temporal. The id "" means its latest execution.
-type Execution struct {
-	Run      int
-	Workflow string
-	id       string
-}
-
-// ExecutionsOf returns the executions of a job's runs.
-func ExecutionsOf(h inspect.History) []Execution {
-	var all []Execution
-	for _, run := range h.Executions() {
-		all = append(all, Execution{Run: run.Run, Workflow: h.Job().WorkflowID(run.Run), id: run.ID})
-	}
-	return all
 }

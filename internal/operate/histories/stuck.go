@@ -2,14 +2,12 @@ package histories
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
 	"go.temporal.io/api/common/v1"
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/proxy"
-	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
@@ -40,9 +38,8 @@ func FindStuck(ctx context.Context, c client.Client, ring *payload.Ring) ([]Stuc
 		}
 		for _, w := range page.GetExecutions() {
 			id := w.GetExecution().GetWorkflowId()
-			events, _, err := DownloadHistory(ctx, c, id, w.GetExecution().GetRunId())
-			var gone *serviceerror.NotFound
-			if errors.As(err, &gone) {
+			events, _, err := download(ctx, c, id, w.GetExecution().GetRunId())
+			if Gone(err) {
 				continue // it has ended in the meantime
 			}
 			if err != nil {

@@ -82,14 +82,13 @@ func (h History) Document() (job.Document, bool) {
 	return submitted.Document, ok
 }
 
-// Executions returns the workflow executions of the job: the run number and the id of the run's first
-// execution, "" for a run that no worker has started.
+// Executions returns the workflow of each run of the job, with its first execution.
 func (h History) Executions() []Execution {
 	var runs []Execution
 	for _, f := range h.Events {
 		switch e := f.decoded.(type) {
 		case job.AdmittedV1:
-			runs = append(runs, Execution{Run: e.Run})
+			runs = append(runs, Execution{Run: e.Run, Workflow: h.Job().WorkflowID(e.Run)})
 		case job.StartedV1:
 			if n := len(runs); n > 0 && runs[n-1].Run == e.Run {
 				runs[n-1].ID = e.Execution
@@ -99,10 +98,11 @@ func (h History) Executions() []Execution {
 	return runs
 }
 
-// Execution names a run of a job in the workflow engine.
+// Execution names a run of a job or a call in Temporal.
 type Execution struct {
-	Run int
-	ID  string
+	Run      int
+	Workflow string
+	ID       string // "" = its latest execution, or that no worker has started the run
 }
 
 // Point is a moment in a history: a version, or a time.

@@ -15,12 +15,12 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// FindJobs returns the jobs whose ids begin with these texts, one job for each text.
-func FindJobs(ctx context.Context, pool *postgres.Pool, texts []string) ([]job.ID, error) {
+// findAll returns the jobs whose ids begin with these texts, one job for each text.
+func (t Histories) findAll(ctx context.Context, texts []string) ([]job.ID, error) {
 	ids := make([]job.ID, len(texts))
 	for i, text := range texts {
 		var err error
-		if ids[i], err = FindJob(ctx, pool, text); err != nil {
+		if ids[i], err = FindJob(ctx, t.Pool, text); err != nil {
 			return nil, err
 		}
 	}
@@ -37,8 +37,8 @@ func FindJob(ctx context.Context, pool *postgres.Pool, text string) (job.ID, err
 	return id, nil
 }
 
-// History reads the events of the job whose id begins with text.
-func History(ctx context.Context, pool *postgres.Pool, text string) (inspect.History, error) {
+// history reads the events of the job whose id begins with text.
+func history(ctx context.Context, pool *postgres.Pool, text string) (inspect.History, error) {
 	types, err := eventtypes.Registry()
 	if err != nil {
 		return inspect.History{}, err
@@ -67,7 +67,7 @@ type Histories struct {
 
 // History reads the events of a job. The events of a retired job come from its archive.
 func (t Histories) History(ctx context.Context, text string) (inspect.History, error) {
-	h, err := History(ctx, t.Pool, text)
+	h, err := history(ctx, t.Pool, text)
 	if fault.CodeOf(err) != fault.CodeJobRetired {
 		return h, err
 	}
@@ -94,8 +94,8 @@ func (t Histories) History(ctx context.Context, text string) (inspect.History, e
 	return inspect.Read(types, all)
 }
 
-// At returns the history up to a version or a time; "" means now. whole is the complete history.
-func (t Histories) At(ctx context.Context, text, at string) (then, whole inspect.History, err error) {
+// at returns the history up to a version or a time; "" means now. whole is the complete history.
+func (t Histories) at(ctx context.Context, text, at string) (then, whole inspect.History, err error) {
 	whole, err = t.History(ctx, text)
 	if err != nil || at == "" {
 		return whole, whole, err
@@ -136,8 +136,8 @@ func (t Histories) withSubmission(ctx context.Context, h inspect.History) (inspe
 	return side, nil
 }
 
-// Measure returns the timeline of a job.
-func (t Histories) Measure(ctx context.Context, text string) (inspect.Timeline, error) {
+// measure returns the timeline of a job.
+func (t Histories) measure(ctx context.Context, text string) (inspect.Timeline, error) {
 	h, err := t.History(ctx, text)
 	if err != nil {
 		return inspect.Timeline{}, err
@@ -154,8 +154,8 @@ func (t Histories) Measure(ctx context.Context, text string) (inspect.Timeline, 
 	return line, line.NameClasses(side.Source)
 }
 
-// Compare returns the differences between two jobs.
-func (t Histories) Compare(ctx context.Context, a, b string) (inspect.Comparison, error) {
+// compare returns the differences between two jobs.
+func (t Histories) compare(ctx context.Context, a, b string) (inspect.Comparison, error) {
 	var sides [2]inspect.Side
 	for i, text := range []string{a, b} {
 		h, err := t.History(ctx, text)

@@ -9,7 +9,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/operate/terminal"
-	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 	"github.com/millrace-dev/millrace/internal/postgres/operatestore"
 )
@@ -17,11 +16,11 @@ import (
 // recordedPage is the number of submissions that one query reads.
 const recordedPage = 500
 
-// Recorded returns the histories of the jobs that f selects, in the order of their submission. It reads only the log,
-// while Search reads a view: before an upgrade, the database has the views and columns of the old version. Jobs whose
+// submitted returns the histories of the jobs that f selects, in the order of their submission. It reads only the log,
+// while search reads a view: before an upgrade, the database has the views and columns of the old version. Jobs whose
 // events left the log are skipped.
-func Recorded(ctx context.Context, pool *postgres.Pool, f Filter) ([]inspect.History, error) {
-	q, err := recordedQuery(ctx, pool, f)
+func (s Service) submitted(ctx context.Context, f filter, limit int) ([]inspect.History, error) {
+	q, err := s.submittedQuery(ctx, f)
 	if err != nil {
 		return nil, err
 	}
@@ -30,14 +29,14 @@ func Recorded(ctx context.Context, pool *postgres.Pool, f Filter) ([]inspect.His
 		return nil, err
 	}
 	var found []inspect.History
-	for len(found) < f.Limit {
-		page, err := operatestore.New(pool).Submitted(ctx, q)
+	for len(found) < limit {
+		page, err := operatestore.New(s.Pool).Submitted(ctx, q)
 		if err != nil {
 			return nil, err
 		}
-		for _, s := range page {
-			q.Before = s.Position
-			h, err := History(ctx, pool, s.Stream)
+		for _, one := range page {
+			q.Before = one.Position
+			h, err := history(ctx, s.Pool, one.Stream)
 			if fault.CodeOf(err) == fault.CodeJobRetired {
 				continue
 			}
@@ -45,7 +44,7 @@ func Recorded(ctx context.Context, pool *postgres.Pool, f Filter) ([]inspect.His
 				return nil, err
 			}
 			if len(states) == 0 || slices.Contains(states, h.State().State) {
-				if found = append(found, h); len(found) == f.Limit {
+				if found = append(found, h); len(found) == limit {
 					break
 				}
 			}
@@ -58,12 +57,9 @@ func Recorded(ctx context.Context, pool *postgres.Pool, f Filter) ([]inspect.His
 	return found, nil
 }
 
-func recordedQuery(ctx context.Context, pool *postgres.Pool, f Filter) (operatestore.Submitted, error) {
-	store := operatestore.New(pool)
+func (s Service) submittedQuery(ctx context.Context, f filter) (operatestore.Submitted, error) {
+	store := operatestore.New(s.Pool)
 	q := operatestore.Submitted{Class: f.Class, Limit: recordedPage}
-	if f.Limit < 1 || f.Limit > MaxListed {
-		return q, fault.New(fault.Invalid, fault.CodeInvalidRequest, "--limit must be between 1 and %d, not %d", MaxListed, f.Limit)
-	}
 	now, err := store.Now(ctx)
 	if err != nil {
 		return q, err
@@ -71,7 +67,7 @@ func recordedQuery(ctx context.Context, pool *postgres.Pool, f Filter) (operates
 	if q.Since, err = operate.ParseSince(f.Since, now); err != nil {
 		return q, err
 	}
-	if q.From, err = eventstore.PositionAt(ctx, pool, q.Since); err != nil {
+	if q.From, err = eventstore.PositionAt(ctx, s.Pool, q.Since); err != nil {
 		return q, err
 	}
 	if f.Account == "" || f.Account == account.LocalID {
@@ -88,16 +84,4 @@ func recordedQuery(ctx context.Context, pool *postgres.Pool, f Filter) (operates
 			terminal.Clean(f.Account))
 	}
 	return q, nil
-}
-
-// RecordedByID returns the histories of named jobs.
-func RecordedByID(ctx context.Context, pool *postgres.Pool, texts []string) ([]inspect.History, error) {
-	found := make([]inspect.History, len(texts))
-	for i, text := range texts {
-		var err error
-		if found[i], err = History(ctx, pool, text); err != nil {
-			return nil, err
-		}
-	}
-	return found, nil
 }

@@ -2,21 +2,21 @@ package jobs
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/operate/action"
+	"github.com/millrace-dev/millrace/internal/operate/report"
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 	"github.com/millrace-dev/millrace/internal/postgres/operatestore"
 	"github.com/millrace-dev/millrace/projections/jobs"
 )
-
-// MaxListed bounds one listing.
-const MaxListed = 10_000
 
 // viewTimeout bounds the wait for the view of jobs to catch up with the log.
 const viewTimeout = 3 * time.Second
@@ -46,38 +46,43 @@ func waitForView(ctx context.Context, pool *postgres.Pool) error {
 	}
 }
 
-// Search returns the jobs that f selects from the view, newest first.
-func Search(ctx context.Context, pool *postgres.Pool, names map[string]string, now time.Time, f Filter) ([]job.Job, error) {
-	if f.Limit < 1 || f.Limit > MaxListed {
-		return nil, fmt.Errorf("--limit must be between 1 and %d, not %d", MaxListed, f.Limit)
+// listed is jobs, newest first, and what is shown with them.
+type listed struct {
+	jobs  []job.Job
+	names map[string]string // of accounts, by their ids
+	now   time.Time
+}
+
+// search returns the jobs that f selects from the view, newest first.
+func (s Service) search(ctx context.Context, f filter, limit int) (l listed, err error) {
+	q := jobs.Search{Class: f.Class, Limit: limit}
+	if l.now, err = operate.Now(ctx, s.Pool); err != nil {
+		return l, err
 	}
-	account, err := operate.AccountNamed(f.Account, names)
-	if err != nil {
-		return nil, err
+	if q.Account, l.names, err = operate.Selected(ctx, s.Pool, f.Account); err != nil {
+		return l, err
 	}
-	since, err := operate.ParseSince(f.Since, now)
-	if err != nil {
-		return nil, err
+	if q.Since, err = operate.ParseSince(f.Since, l.now); err != nil {
+		return l, err
 	}
-	if err := waitForView(ctx, pool); err != nil {
-		return nil, err
+	if err := waitForView(ctx, s.Pool); err != nil {
+		return l, err
 	}
-	from, err := eventstore.PositionAt(ctx, pool, since)
-	if err != nil {
-		return nil, err
+	if q.From, err = eventstore.PositionAt(ctx, s.Pool, q.Since); err != nil {
+		return l, err
 	}
-	states, err := statesOf(f.States)
-	if err != nil {
-		return nil, err
+	if q.States, err = statesOf(f.States); err != nil {
+		return l, err
 	}
-	return jobs.Find(ctx, pool, jobs.Search{Account: account, States: states, Class: f.Class, From: from, Since: since, Limit: f.Limit})
+	l.jobs, err = jobs.Find(ctx, s.Pool, q)
+	return l, err
 }
 
 func statesOf(names []string) ([]job.State, error) {
 	states := make([]job.State, len(names))
 	for i, name := range names {
 		if states[i] = job.State(name); !slices.Contains(allStates, states[i]) {
-			return nil, fmt.Errorf("%q is not a state of a job; the states are %s", name, stateNames())
+			return nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "%q is not a state of a job; the states are %s", name, stateNames())
 		}
 	}
 	return states, nil
@@ -92,3 +97,30 @@ func stateNames() string {
 	}
 	return strings.Join(names, ", ")
 }
+
+type listParams struct {
+	filter
+	Limit int `name:"limit" default:"20" served:"100" min:"1" max:"10000" help:"maximum number of jobs"`
+}
+
+var list = action.Of[Service, listParams, listed]{
+	Spec: action.Spec{
+		ID: "adminJobs", Route: "GET /jobs", Summary: "List jobs of all accounts, newest first.", Member: "jobs", List: true, Redact: true,
+		Help: map[string]string{
+			"status":  "queued, running, canceling, succeeded, failed, canceled, expired; any of several",
+			"account": "name or id of an account; default: all",
+			"since":   "submitted in the last 24h, 30m, …, or after a time (2026-01-02T15:04:05Z)",
+			"class":   "select jobs in which a node of this class ran or failed",
+		},
+		Commands: []action.Command{{
+			Use: "list", Short: "List jobs, newest first", JSON: true,
+			Example: "  millrace jobs list --status failed,canceled --since 24h --account acme",
+		}},
+	},
+	Do: func(ctx context.Context, s Service, p listParams, _ operate.Attribution) (listed, error) {
+		return s.search(ctx, p.filter, p.Limit)
+	},
+	JSON: func(l listed) any { return l.jobs },
+	Body: func(l listed) any { return l.jobs },
+	Show: func(out *terminal.Printer, _ listParams, l listed) { report.Jobs(out, l.jobs, l.names, l.now) },
+}.Untyped()

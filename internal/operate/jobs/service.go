@@ -1,132 +1,80 @@
-// Package jobs implements the operators' commands on jobs: search, histories, retries, cancellations, requeues and
-// replays. A dry run makes the same checks as the change itself, and every change is recorded with its actor and
-// reason.
+// Package jobs lets operators list jobs, see what was recorded of one, retry, cancel and requeue them, and replay their
+// workflows. A dry run makes the same checks as the change itself, and every change is recorded with its actor and reason.
 package jobs
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
-	"github.com/millrace-dev/millrace/internal/domain/job"
-	"github.com/millrace-dev/millrace/internal/engine/graph"
-	"github.com/millrace-dev/millrace/internal/eventlog"
-	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/operate/action"
+	"github.com/millrace-dev/millrace/internal/operate/histories"
+	"github.com/millrace-dev/millrace/internal/operate/records"
+	"github.com/millrace-dev/millrace/internal/operate/report"
 	"github.com/millrace-dev/millrace/internal/operate/terminal"
-	"github.com/millrace-dev/millrace/internal/postgres"
-	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 	"github.com/millrace-dev/millrace/internal/postgres/jobstore"
 )
 
-// Service implements the operators' changes to jobs for the command line and the admin API. Each change is
-// recorded as an event with its actor and reason.
+// Service reads jobs for operators, and changes them.
 type Service struct {
-	Pool    *postgres.Pool
-	Types   *eventlog.Registry
-	Events  *eventstore.Store
-	Jobs    *jobstore.Store
-	Retrier job.Retrier
+	Histories
+	Engine  histories.Engine
+	Session operate.Session
+	Change  func(ctx context.Context, work func(*Changes) error) error // calls work with what changes jobs
 }
 
-// Retry submits an ended job again as a new job.
-func (o *Service) Retry(ctx context.Context, r job.Retry) (Outcome, error) {
-	made, err := o.Retrier.Retry(ctx, r)
+// Actions are what operators do with jobs.
+var Actions = action.Group[Service]{
+	Use:   "jobs",
+	Short: "List jobs, and show the history of one",
+	Long: `Show the history of a job, from its recorded events. An ID may be shortened to its first
+characters, at least four, if no other job's ID begins with them.`,
+	Example: `  millrace jobs list --status failed --since 24h
+  millrace jobs show 62e89ef5
+  millrace jobs show 62e89ef5 --at 7
+  millrace jobs timeline 62e89ef5`,
+	Actions: append([]action.For[Service]{list, retryMany, cancelMany, requeueMany, retryOne, cancelOne, requeueOne, replay, replayOne},
+		records.Actions[Service](records.Texts{
+			Noun: "job", A: "a job", State: "Get the state of a job and its retries. With at, the state at that version or time.",
+			Parts: "nodes", Differ: "graph, events, results, times", Phases: "AdminTimeline", Diff: "AdminComparison",
+		})...),
+}
+
+// State implements records.Reader.
+func (s Service) State(ctx context.Context, id, at string) (records.Answer, error) {
+	h, whole, err := s.at(ctx, id, at)
 	if err != nil {
-		return Outcome{}, err
+		return records.Answer{}, err
 	}
-	return Outcome{Job: r.Of, Public: made.Job.Origin.Chosen, Done: "retried", Retry: made.Job.ID}, nil
+	body := map[string]any{"job": h.State()}
+	if at == "" {
+		body["retries"], err = jobstore.New(s.Pool, nil).Retries(ctx, h.Job())
+	}
+	return records.Answer{
+		JSON: h.State(), Body: body,
+		Show: func(p *terminal.Printer) { report.State(p, h, len(whole.Events)) },
+	}, err
 }
 
-// RetryOnce retries a job, unless it was retried before. It serves commands on many jobs.
-func (o *Service) RetryOnce(ctx context.Context, r job.Retry) (Outcome, error) {
-	skip, err := o.skipped(ctx, r.Of)
-	if err != nil || skip.Job != "" {
-		return skip, err
-	}
-	return o.Retry(ctx, r)
+// Events implements records.Reader.
+func (s Service) Events(ctx context.Context, id string) (records.Answer, error) {
+	return records.Shown(report.Events)(s.History(ctx, id))
 }
 
-// skipped returns the outcome for a job that was retried before. If the job was not retried, the outcome's Job is "".
-func (o *Service) skipped(ctx context.Context, id job.ID) (Outcome, error) {
-	made, err := o.Jobs.Retries(ctx, id)
-	if n := len(made); n > 0 {
-		return Outcome{Job: id, Done: "skipped", Retry: made[n-1], Detail: "was retried before"}, nil
-	}
-	return Outcome{}, err
+// Timeline implements records.Reader.
+func (s Service) Timeline(ctx context.Context, id string) (records.Answer, error) {
+	return records.Shown(report.Timeline)(s.measure(ctx, id))
 }
 
-// Cancel stops a waiting or running job. A job that has ended is Conflict.
-func (o *Service) Cancel(ctx context.Context, id job.ID, by operate.Attribution) (Outcome, error) {
-	state, _, err := o.Retrier.Sources.Read(ctx, id)
+// Diff implements records.Reader.
+func (s Service) Diff(ctx context.Context, a, b string) (records.Answer, error) {
+	return records.Shown(report.Comparison)(s.compare(ctx, a, b))
+}
+
+// Workflow implements records.Reader.
+func (s Service) Workflow(ctx context.Context, id, at string) (records.Answer, error) {
+	h, _, err := s.at(ctx, id, at)
 	if err != nil {
-		return Outcome{}, err
+		return records.Answer{}, err
 	}
-	done, err := o.Jobs.Cancel(ctx, job.CancelRequest{
-		Account: state.Account, IDs: []job.ID{id}, RequestID: by.RequestID, Actor: by.Actor,
-		Reason: by.Reason,
-	})
-	if err != nil {
-		return Outcome{}, err
-	}
-	if len(done) == 0 {
-		return Outcome{}, errEnded(id)
-	}
-	return Outcome{Job: id, Done: "canceled"}, nil
-}
-
-// Requeue starts a job's run again if no workflow runs it.
-func (o *Service) Requeue(ctx context.Context, id job.ID, by operate.Attribution) (Outcome, error) {
-	if _, _, err := o.Retrier.Sources.Read(ctx, id); err != nil {
-		return Outcome{}, err
-	}
-	if err := o.Jobs.Requeue(ctx, id, by.Actor, by.Reason); err != nil {
-		return Outcome{}, err
-	}
-	return Outcome{Job: id, Done: "requeued"}, nil
-}
-
-// firstProblem returns the first problem of an invalid graph.
-func firstProblem(err *graph.PromptError) string {
-	for _, node := range err.NodeErrors {
-		if len(node.Errors) > 0 {
-			e := node.Errors[0]
-			return terminal.Clean(fmt.Sprintf("node %s (%s): %s: %s", node.Node, node.Class, e.Message, e.Details))
-		}
-	}
-	return terminal.Clean(err.Error())
-}
-
-// publicLine returns the public message of an error on one line, without the errors it wraps.
-func publicLine(err error) string {
-	var public *fault.Error
-	if errors.As(err, &public) && public.Message != "" {
-		return terminal.Clean(public.Message)
-	}
-	return operate.ErrorLine(err)
-}
-
-// Each applies one step to many jobs. A refusal is the outcome of its job; any other error stops Each.
-func Each(ctx context.Context, ids []job.ID, step func(done, total int64),
-	do func(context.Context, job.ID) (Outcome, error),
-) ([]Outcome, error) {
-	all := make([]Outcome, 0, len(ids))
-	for i, id := range ids {
-		out, err := do(ctx, id)
-		var invalid *graph.PromptError
-		switch kind := fault.KindOf(err); {
-		case err == nil:
-		case errors.As(err, &invalid):
-			out = Outcome{Job: id, Done: "refused", Code: fault.Code(invalid.Type), Detail: firstProblem(invalid)}
-		case kind == fault.Unavailable || kind == fault.Internal || kind == fault.Canceled:
-			return all, err
-		default:
-			out = Outcome{Job: id, Done: "refused", Code: fault.CodeOf(err), Detail: publicLine(err)}
-		}
-		all = append(all, out)
-		if step != nil {
-			step(int64(i+1), int64(len(ids)))
-		}
-	}
-	return all, nil
+	return records.Beside(ctx, s.Engine, h, h.Events, h.Executions())
 }

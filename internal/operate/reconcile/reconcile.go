@@ -32,7 +32,7 @@ type Repair struct {
 
 // Reconciler compares the two stores.
 type Reconciler struct {
-	Ops    *jobs.Service
+	Ops    *jobs.Changes
 	Client client.Client
 	Tiers  job.Tiers
 	Calls  *callstore.Store

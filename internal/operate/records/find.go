@@ -1,4 +1,5 @@
-// Package records reads the events of one aggregate, which is named by its id or a prefix of its id.
+// Package records answers questions about one job, call or asset from its events: its state, its events, the use of its
+// time, its differences from another, and its workflows. It promises that all three kinds are asked in the same ways.
 package records
 
 import (

@@ -15,8 +15,8 @@ import (
 
 // Registration is a request to register a server.
 type Registration struct {
-	URL       string            `name:"url" arg:"URL" required:"true"`
-	Labels    []string          `name:"labels" flag:"label" help:"label that jobs may request; may be repeated"`
+	URL       string            `name:"url" arg:"URL" label:"Address, as in http://10.0.0.7:8188" required:"true"`
+	Labels    []string          `name:"labels" flag:"label" label:"Labels, separated by spaces"`
 	Slots     int               `name:"slots" default:"1" help:"segments that the server runs at the same time"`
 	Headers   map[string]string `name:"headers" flag:"header" help:"header for a proxy in front of it, \"NAME: VALUE\"; encrypted when stored"`
 	Price     action.Dollars    `name:"price_usd" flag:"price"`
@@ -40,10 +40,14 @@ answer names the server only. It renews what tokens have registered; what an ope
 			422: notComfyUI, 429: "Too many servers are registered with the token.",
 		},
 		Help: map[string]string{
+			"labels":     "label that jobs may request; may be repeated",
 			"price_usd":  "price of a second for metered accounts, in US dollars, such as 0.0005; a registration token has a price of its own",
 			"expires_in": "remove the server unless it is added again within this time, in requests a number of seconds; 0 = never",
 		},
-		Commands: []action.Command{{Use: "add URL [--label NAME]… --reason TEXT", Short: "Register a server", JSON: true}},
+		Commands: []action.Command{{
+			Use: "add URL [--label NAME]… --reason TEXT", Short: "Register a server", JSON: true,
+			Label: "Register a server", Warning: "Every process reads the classes of the server, and jobs are placed on it.",
+		}},
 	},
 	Do: func(ctx context.Context, o *Service, r Registration, by operate.Attribution) (View, error) {
 		reg := server.Registration{

@@ -76,9 +76,18 @@ var Change = action.Of[*Service, changeParams, View]{
 		ID: "adminChangeServer", Route: "POST /servers/{id}/{change}", Summary: "Drain, resume or remove a server.",
 		Page: "/servers/:id/:change", Reason: action.Required, Schema: "AdminServer", Refusal: map[int]string{409: registered},
 		Commands: []action.Command{
-			{Use: "drain REF --reason TEXT", Short: "Let a server finish its segments, and send it no new ones", Set: to("drain")},
-			{Use: "resume REF --reason TEXT", Short: "Send segments to a drained server again", Set: to("resume")},
-			{Use: "remove REF --reason TEXT", Short: "Remove a server; its running segments finish", Set: to("remove")},
+			{
+				Use: "drain REF --reason TEXT", Short: "Let a server finish its segments, and send it no new ones", Set: to("drain"),
+				Label: "Drain", Warning: "The server finishes its running work and accepts no new work.",
+			},
+			{
+				Use: "resume REF --reason TEXT", Short: "Send segments to a drained server again", Set: to("resume"),
+				Label: "Resume", Warning: "The server accepts new work again.",
+			},
+			{
+				Use: "remove REF --reason TEXT", Short: "Remove a server; its running segments finish", Set: to("remove"),
+				Label: "Remove", Warning: "The server is removed from the registry. Its running work moves to another server.",
+			},
 		},
 	},
 	Do: func(ctx context.Context, o *Service, p changeParams, by operate.Attribution) (View, error) {

@@ -1,10 +1,9 @@
-// Package views lists the views of the program, and implements the operators' commands on them.
+// Package views lists the views of the program, and lets operators list, check, rebuild and resume them.
 package views
 
 import (
 	"context"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/domain/audit"
@@ -20,96 +19,77 @@ import (
 
 // Service lists, checks, rebuilds and resumes views for operators.
 type Service struct {
-	Pool   *postgres.Pool
-	Events *eventstore.Store
-	Base   string // public URL
+	Pool    *postgres.Pool
+	Events  *eventstore.Store
+	Base    string // public URL
+	Session operate.Session
 }
 
-// Views implements admin.Views.
-func (v Service) Views(ctx context.Context) ([]View, error) {
-	all, err := Followers(v.Base)
-	if err != nil {
-		return nil, err
-	}
-	return Status(ctx, v.Pool, all)
-}
-
-// Resume implements admin.Views.
-func (v Service) Resume(ctx context.Context, view, stream string, by operate.Attribution) error {
-	all, err := Followers(v.Base)
-	if err != nil {
-		return err
-	}
-	p, err := viewNamed(all, view)
-	if err != nil {
-		return err
-	}
-	return v.ResumeStream(ctx, p, stream, by)
-}
-
-func viewNamed(all []projections.Projection, name string) (projections.Projection, error) {
-	for _, p := range all {
+// named returns the view with a name, or all of them for "".
+func named(all []projections.Projection, name string) ([]projections.Projection, error) {
+	names := ""
+	for i, p := range all {
 		if p.Name == name {
-			return p, nil
+			return all[i : i+1], nil
 		}
+		names += " " + p.Name
 	}
-	return projections.Projection{}, fault.New(fault.NotFound, fault.CodeViewNotFound, "view %.64q does not exist", name)
+	if name != "" {
+		return nil, fault.New(fault.NotFound, fault.CodeViewNotFound, "view %.64q does not exist; the views are:%s", name, names)
+	}
+	return all, nil
 }
 
 // foldTimeout bounds the time in which one request folds a view. For a larger log, use the command line.
 const foldTimeout = 15 * time.Minute
 
-// Rebuild implements admin.Views.
-func (v Service) Rebuild(ctx context.Context, view string, by operate.Attribution) (any, error) {
-	return v.folded(ctx, view, func(ctx context.Context, p projections.Projection) (Result, error) {
-		return v.RebuildView(ctx, p, nil, by)
-	})
-}
-
-// Check compares a view with a new fold of its events.
-func (v Service) Check(ctx context.Context, view string) (any, error) {
-	return v.folded(ctx, view, func(ctx context.Context, p projections.Projection) (Result, error) {
-		return Check(ctx, v.Pool, p, nil)
-	})
-}
-
-// folded runs an operation that folds the named view again. It refuses the follower that makes webhook messages.
-func (v Service) folded(ctx context.Context, view string, do func(context.Context, projections.Projection) (Result, error)) (any, error) {
+// folded runs an operation that folds the named view again. The follower that makes webhook messages is none.
+func folded(ctx context.Context, view string, do func(context.Context, projections.Projection) (Result, error)) (Result, error) {
 	all, err := All()
 	if err != nil {
-		return nil, err
+		return Result{}, err
 	}
-	p, err := viewNamed(all, view)
+	one, err := named(all, view)
 	if err != nil {
-		return nil, err
+		return Result{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, foldTimeout)
 	defer cancel()
-	return operate.Redacted(do(ctx, p))
+	return do(ctx, one[0])
 }
 
-// ResumeStream makes a view continue with a halted stream, and records the change.
-func (v Service) ResumeStream(ctx context.Context, p projections.Projection, stream string, by operate.Attribution) error {
-	if err := projections.Resume(ctx, v.Pool, p, stream); err != nil {
-		return err
+// View is the progress of a view, with its halted streams.
+type View struct {
+	Name     string   `json:"name"`
+	Position int64    `json:"position"`
+	Behind   int64    `json:"behind"`
+	Halted   []Halted `json:"halted"`
+}
+
+// Halted is a stream that a view could not fold.
+type Halted struct {
+	Stream   string `json:"stream"`
+	Position int64  `json:"position"`
+	Error    string `json:"error"`
+}
+
+// Views returns the checkpoint of each view, and its halted streams.
+func (v Service) Views(ctx context.Context) ([]View, error) {
+	all, err := Followers(v.Base)
+	if err != nil {
+		return nil, err
 	}
-	return operate.Record(ctx, v.Events, audit.ViewStream(p.Name), gate.All, audit.TypeStreamResumed, audit.StreamResumedV1{Stream: stream},
-		by)
-}
-
-// Status returns the checkpoint of each view, and its halted streams.
-func Status(ctx context.Context, pool *postgres.Pool, all []projections.Projection) ([]View, error) {
-	head, err := operatestore.New(pool).Head(ctx)
+	head, err := operatestore.New(v.Pool).Head(ctx)
 	if err != nil {
 		return nil, err
 	}
 	shown := make([]View, len(all))
 	for i, p := range all {
-		position, err := projections.Position(ctx, pool, p.Name)
+		position, err := projections.Position(ctx, v.Pool, p.Name)
 		if err != nil {
 			return nil, err
 		}
-		halted, err := projections.ListHalted(ctx, pool, p.Name)
+		halted, err := projections.ListHalted(ctx, v.Pool, p.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -131,13 +111,11 @@ type Result struct {
 	Differences []projections.Difference `json:"differences,omitempty"`
 }
 
-// RebuildView folds a view again, replaces the live one and records the change. The event is appended even if ctx is
+// rebuild folds a view again, replaces the live one and records the change. The event is appended even if ctx is
 // canceled after the replacement.
-func (v Service) RebuildView(ctx context.Context, p projections.Projection, step func(done, total int64),
-	by operate.Attribution,
-) (Result, error) {
+func (v Service) rebuild(ctx context.Context, p projections.Projection, by operate.Attribution) (Result, error) {
 	began := time.Now()
-	done, err := projections.Rebuild(ctx, v.Pool, p, projections.RebuildOptions{Progress: step})
+	done, err := projections.Rebuild(ctx, v.Pool, p, projections.RebuildOptions{Progress: v.Session.Step(p.Name, "events")})
 	if err != nil {
 		return Result{}, fmt.Errorf("rebuild %s: %w", p.Name, err)
 	}
@@ -146,10 +124,10 @@ func (v Service) RebuildView(ctx context.Context, p projections.Projection, step
 	return Result{View: p.Name, Position: done.Position, Halted: len(done.Halted), Millis: time.Since(began).Milliseconds()}, err
 }
 
-// Check compares a view with a new fold of its events.
-func Check(ctx context.Context, pool *postgres.Pool, p projections.Projection, step func(done, total int64)) (Result, error) {
+// check compares a view with a new fold of its events.
+func (v Service) check(ctx context.Context, p projections.Projection) (Result, error) {
 	began := time.Now()
-	report, err := projections.Check(ctx, pool, p, projections.RebuildOptions{Progress: step})
+	report, err := projections.Check(ctx, v.Pool, p, projections.RebuildOptions{Progress: v.Session.Step(p.Name, "events")})
 	if err != nil {
 		return Result{}, fmt.Errorf("check %s: %w", p.Name, err)
 	}
@@ -159,21 +137,16 @@ func Check(ctx context.Context, pool *postgres.Pool, p projections.Projection, s
 	}, nil
 }
 
-// Describe writes the result of a rebuild or a check for people.
-func (r Result) Describe(w io.Writer, checked bool) error {
+// describe writes the result of a rebuild or a check for people.
+func (r Result) describe(out *terminal.Printer, checked bool) {
 	took := (time.Duration(r.Millis) * time.Millisecond).String()
-	if !checked {
-		_, err := fmt.Fprintf(w, "%s rebuilt at position %d in %s, %d streams halted\n", r.View, r.Position, took, r.Halted)
-		return err
-	}
-	if len(r.Differences) == 0 {
-		_, err := fmt.Fprintf(w, "%s equals its rebuild at position %d (%d rows, %s)\n", r.View, r.Position, r.Rows, took)
-		return err
+	switch {
+	case !checked:
+		out.Printf("%s rebuilt at position %d in %s, %d streams halted\n", r.View, r.Position, took, r.Halted)
+	case len(r.Differences) == 0:
+		out.Printf("%s equals its rebuild at position %d (%d rows, %s)\n", r.View, r.Position, r.Rows, took)
 	}
 	for _, d := range r.Differences {
-		if _, err := fmt.Fprintf(w, "%s %s %s\n", d.Table, d.Kind, terminal.Clean(d.Key)); err != nil {
-			return err
-		}
+		out.Printf("%s %s %s\n", d.Table, d.Kind, terminal.Clean(d.Key))
 	}
-	return nil
 }

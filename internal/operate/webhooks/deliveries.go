@@ -44,13 +44,7 @@ var deliveries = action.Of[*Service, deliveryParams, webhook.Page]{
 		return o.Deliveries(ctx, q)
 	},
 	JSON: func(page webhook.Page) any { return Deliveries(page.Deliveries) },
-	Body: func(page webhook.Page) any {
-		answer := map[string]any{"deliveries": Deliveries(page.Deliveries)}
-		if page.Next != 0 {
-			answer["next_before"] = page.Next
-		}
-		return answer
-	},
+	Body: func(page webhook.Page) any { return action.Page("deliveries", Deliveries(page.Deliveries), page.Next) },
 	Show: func(out *terminal.Printer, _ deliveryParams, page webhook.Page) {
 		styles := map[webhook.State]terminal.Style{webhook.Delivered: terminal.Good, webhook.Dead: terminal.Bad, webhook.Pending: terminal.Notice}
 		rows := make([][]terminal.Cell, len(page.Deliveries))

@@ -133,7 +133,7 @@ func (st *Store) Server(ctx context.Context, ref string) (*server.Server, error)
 // Register registers a server, or renews a registration that expires or is fixed. A server with any other
 // registration is Conflict. A token cannot renew the registration of an operator: that is Conflict too.
 func (st *Store) Register(ctx context.Context, r server.Registration, sealed []byte) (*server.Server, error) {
-	id := server.NewID()
+	var id server.ID
 	var seen registering
 	_, err := st.events.Write(ctx, eventstore.Decision{
 		What: "register the server " + r.URL,
@@ -149,6 +149,7 @@ func (st *Store) Register(ctx context.Context, r server.Registration, sealed []b
 			if r.Token != nil && seen.byTokens >= server.MaxByTokens {
 				return fault.New(fault.Exhausted, fault.CodeTooManyServers, "tokens have registered %d servers, the limit", seen.byTokens)
 			}
+			id = server.NewID() // of this decision: the transaction of an earlier one may have been repeated
 			return insert(c, id, r, sealed)
 		},
 	})

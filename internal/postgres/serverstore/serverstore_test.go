@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
@@ -343,6 +344,46 @@ func TestRegistrationExpiresUnlessItIsRenewed(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, all, 1)
 	require.Equal(t, "http://two:8188", all[0].URL)
+}
+
+// A registration is decided again if its transaction has to be repeated. Here the first decision renews a server, which is
+// removed before the second one: that registers another server, with an id of its own.
+func TestRepeatedRegistrationTakesNoIDOfAnEarlierDecision(t *testing.T) {
+	t.Parallel()
+	dsn := storetest.NewDatabase(t)
+	other := storetest.OpenPool(t, dsn)
+	for _, sql := range []string{
+		`create sequence updates`,
+		`create function refuse_once() returns trigger language plpgsql as $$ begin
+			if nextval('updates') = 1 then raise exception 'again' using errcode = 'MR001'; end if; return new; end $$`,
+		`create trigger refuse_once before update on comfyui_servers for each row execute function refuse_once()`,
+	} {
+		_, err := other.Exec(t.Context(), sql)
+		require.NoError(t, err)
+	}
+	config, err := pgxpool.ParseConfig(dsn)
+	require.NoError(t, err)
+	transactions := 0
+	config.PrepareConn = func(ctx context.Context, _ *pgx.Conn) (bool, error) {
+		if transactions++; transactions == 2 {
+			_, err := other.Exec(ctx, `delete from comfyui_servers`)
+			return true, err
+		}
+		return true, nil
+	}
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	types := eventlog.NewRegistry()
+	require.NoError(t, server.Register(types))
+	first, err := serverstore.New(other, eventstore.New(other, types, nil)).
+		Register(t.Context(), registration(t, "http://one:8188", time.Hour), nil)
+	require.NoError(t, err)
+	second, err := serverstore.New(pool, eventstore.New(pool, types, nil)).
+		Register(t.Context(), registration(t, "http://one:8188", time.Hour), nil)
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, transactions, 2)
+	require.NotEqual(t, first.ID, second.ID)
 }
 
 func TestSegmentWhoseOutputsAreCopiedTakesNoSlot(t *testing.T) {

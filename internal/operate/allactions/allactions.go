@@ -1,0 +1,28 @@
+// Package allactions has the one list of everything that operators do over HTTP, for the OpenAPI document. Package action
+// describes one of them.
+package allactions
+
+import (
+	"slices"
+
+	"github.com/millrace-dev/millrace/internal/operate/accounts"
+	"github.com/millrace-dev/millrace/internal/operate/action"
+	"github.com/millrace-dev/millrace/internal/operate/assets"
+	"github.com/millrace-dev/millrace/internal/operate/calls"
+	"github.com/millrace-dev/millrace/internal/operate/doctor"
+	"github.com/millrace-dev/millrace/internal/operate/events"
+	"github.com/millrace-dev/millrace/internal/operate/jobs"
+	"github.com/millrace-dev/millrace/internal/operate/queues"
+	"github.com/millrace-dev/millrace/internal/operate/servers"
+	"github.com/millrace-dev/millrace/internal/operate/views"
+	"github.com/millrace-dev/millrace/internal/operate/webhooks"
+)
+
+// Specs returns the descriptions of all actions.
+func Specs() []*action.Spec {
+	return slices.Concat(
+		jobs.Actions.Specs(), calls.Actions.Specs(), assets.Actions.Specs(), events.Actions.Specs(), views.Actions.Specs(),
+		accounts.Actions.Specs(), accounts.Keys.Specs(), queues.Actions.Specs(), servers.Actions.Specs(), webhooks.Actions.Specs(),
+		doctor.Actions.Specs(),
+	)
+}
