@@ -114,3 +114,13 @@ func CodeOf(err error) Code {
 
 // Is reports whether err is of the given kind.
 func Is(err error, kind Kind) bool { return err != nil && KindOf(err) == kind }
+
+// SourceMayRecover reports a failure of an address that a client named which may have passed by the next attempt.
+func SourceMayRecover(err error) bool {
+	switch CodeOf(err) {
+	case CodeSourceTimeout, CodeSourceServerError, CodeSourceRateLimited, CodeSourceUnreachable:
+		return true
+	default:
+		return false
+	}
+}

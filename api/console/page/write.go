@@ -3,12 +3,15 @@ package page
 import (
 	"bytes"
 	"cmp"
+	"compress/gzip"
 	"crypto/rand"
 	"html/template"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
@@ -107,4 +110,46 @@ func Reason(c *gin.Context) (string, error) {
 		return "", fault.New(fault.Invalid, fault.CodeInvalidRequest, "A reason must be a text of at most %d bytes.", maxReason)
 	}
 	return reason, nil
+}
+
+// minCompressed is the length from which a body is compressed, in bytes: a shorter one fits a packet or two.
+const minCompressed = 2000
+
+// zippers are compressors to be used again: a new one takes a megabyte.
+var zippers = sync.Pool{New: func() any {
+	w, err := gzip.NewWriterLevel(io.Discard, gzip.BestSpeed)
+	if err != nil {
+		panic(err) // the level is constant
+	}
+	return w
+}}
+
+// compressed returns a body as it goes to the browser: with gzip if that takes it and it is worth it.
+func compressed(c *gin.Context, body []byte) ([]byte, error) {
+	if len(body) < minCompressed {
+		return body, nil
+	}
+	c.Header("Vary", "Accept-Encoding")
+	if !edge.AcceptsGzip(c.Request) {
+		return body, nil
+	}
+	small, err := zipped(body)
+	if err == nil {
+		c.Header("Content-Encoding", "gzip")
+	}
+	return small, err
+}
+
+func zipped(body []byte) ([]byte, error) {
+	w := zippers.Get().(*gzip.Writer) //nolint:forcetypeassert // the pool has nothing else
+	defer zippers.Put(w)
+	var b bytes.Buffer
+	w.Reset(&b)
+	if _, err := w.Write(body); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
 }

@@ -7,10 +7,42 @@ import (
 
 	"go.temporal.io/sdk/contrib/opentelemetry"
 	"go.temporal.io/sdk/interceptor"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/millrace-dev/millrace/internal/config/version"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/operate/metrics"
 	"github.com/millrace-dev/millrace/internal/telemetry"
 )
+
+// openMetrics builds the metrics of this process. Only projectors serve the metrics that are counted from the log;
+// several projectors count the same events.
+func (in *Instance) openMetrics(ctx context.Context, group *errgroup.Group) *metrics.Metrics {
+	m := metrics.New()
+	m.Read(&metrics.Database{Pool: in.pool, Storage: in.storage}, in.log)
+	m.Counter("millrace_database_statements_total", "Statements that this process has sent to the database.", func() float64 {
+		return float64(in.statements.Load())
+	})
+	m.Gauge("millrace_watching_accounts", "Accounts with an open WebSocket or event stream on this process.", func() float64 {
+		return float64(len(in.hub.Accounts()))
+	})
+	m.Gauge("millrace_watchers", "Open WebSockets and event streams on this process.", func() float64 {
+		open := 0
+		for _, id := range in.hub.Accounts() {
+			open += in.hub.Watched(id)
+		}
+		return float64(open)
+	})
+	m.Engine(readiness{in}.temporal)
+	m.Disk(in.cfg.DataDir, in.cfg.DiskReserve)
+	in.meterWebhooks(m)
+	if in.has(Projector) {
+		group.Go(func() error {
+			return in.follow(ctx, func(events []eventlog.Recorded) { m.Observe(events, in.events.Decode) })
+		})
+	}
+	return m
+}
 
 // openTraces exports traces if a collector is configured, and returns the interceptors that add workflows and
 // activities to the traces.
