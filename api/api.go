@@ -9,10 +9,9 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/millrace-dev/millrace/api/cloud"
-	"github.com/millrace-dev/millrace/api/console"
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/httperr"
+	"github.com/millrace-dev/millrace/api/jobio"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/load"
 )
@@ -48,22 +47,16 @@ func New(e *edge.Edge, surfaces ...Surface) (http.Handler, error) {
 	})
 }
 
-// Commands accepts commands on jobs; job.Service implements it.
-type Commands interface {
-	cloud.Commands
-	console.Canceler
-}
-
 // Bounded returns commands whose submissions pass a gate: requests beyond what the machine can do are refused, and do not
 // wait in line. The bodies of requests are read before.
-func Bounded(c Commands, submissions *load.Gate) Commands { return bounded{c, submissions} }
+func Bounded(c jobio.Commands, submissions *load.Gate) jobio.Commands { return bounded{c, submissions} }
 
 type bounded struct {
-	Commands
+	jobio.Commands
 	submissions *load.Gate
 }
 
-// Submit implements jobio.Submitter.
+// Submit implements jobio.Commands.
 func (b bounded) Submit(ctx context.Context, sub job.Submission) (job.Submitted, error) {
 	end, err := b.submissions.Begin(ctx, sub.Account)
 	if err != nil {

@@ -56,8 +56,7 @@ func (s *Surface) healthRoutes() []edge.Route {
 
 // healthz reports that the process is alive: GET /healthz.
 func (s *Surface) healthz(c *gin.Context) error {
-	c.PureJSON(http.StatusOK, gin.H{"status": "alive"})
-	return nil
+	return edge.OK(c, gin.H{"status": "alive"}, nil)
 }
 
 type healthResponse struct {
@@ -72,8 +71,7 @@ func (s *Surface) healthV2(c *gin.Context) error {
 			return fault.New(fault.Unavailable, "", "submissions are not accepted now: %s is not available", p.Name)
 		}
 	}
-	c.PureJSON(http.StatusOK, healthResponse{"healthy", s.edge.BaseURL(c.Request)})
-	return nil
+	return edge.OK(c, healthResponse{"healthy", s.edge.BaseURL(c.Request)}, nil)
 }
 
 type partState struct {
@@ -97,8 +95,7 @@ func (s *Surface) readyz(c *gin.Context) error {
 			body.Status, status = "not_ready", http.StatusServiceUnavailable
 		}
 	}
-	c.PureJSON(status, body)
-	return nil
+	return edge.Answer(c, status, body, nil)
 }
 
 // documentRoutes serve the OpenAPI document of the surfaces and the page that renders it.

@@ -233,8 +233,7 @@ func (s *library) writeAsset(c *gin.Context, status int, a asset.Asset, fresh *b
 		return err
 	}
 	bodies[0].CreatedNew = fresh
-	c.PureJSON(status, bodies[0])
-	return nil
+	return edge.Answer(c, status, bodies[0], nil)
 }
 
 // bodies renders a page of assets. One query returns the assets whose names still lead to their files, and the

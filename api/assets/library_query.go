@@ -3,7 +3,6 @@ package assets
 import (
 	"bytes"
 	"encoding/json"
-	"net/http"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -44,8 +43,7 @@ func (s *library) list(c *gin.Context) error {
 	}
 	body := libraryList{Assets: []libraryAsset{}}
 	if none {
-		c.PureJSON(http.StatusOK, body)
-		return nil
+		return edge.OK(c, body, nil)
 	}
 	page, err := s.View.Browse(c.Request.Context(), edge.Caller(c).Account, q)
 	if err != nil {
@@ -58,8 +56,7 @@ func (s *library) list(c *gin.Context) error {
 	if body.Assets, err = s.bodies(c, page.Assets); err != nil {
 		return err
 	}
-	c.PureJSON(http.StatusOK, body)
-	return nil
+	return edge.OK(c, body, nil)
 }
 
 // browseOf parses a listing from the query. none is true when nothing can match.
@@ -279,8 +276,7 @@ func (s *library) listTags(c *gin.Context) error {
 	for i, l := range page {
 		body.Tags[i] = tagCount{l.Label, l.Count}
 	}
-	c.PureJSON(http.StatusOK, body)
-	return nil
+	return edge.OK(c, body, nil)
 }
 
 // countTags counts the tags of the files that a filter selects: GET /assets/tags/refine.
@@ -303,8 +299,7 @@ func (s *library) countTags(c *gin.Context) error {
 			counts[l.Label] = l.Count
 		}
 	}
-	c.PureJSON(http.StatusOK, gin.H{"tag_counts": counts})
-	return nil
+	return edge.OK(c, gin.H{"tag_counts": counts}, nil)
 }
 
 // tagsRequest is the body of both tag routes.
@@ -355,8 +350,7 @@ func (s *library) addTags(c *gin.Context) error {
 		}
 	}
 	body.AlreadyPresent = others(tags, body.Added)
-	c.PureJSON(http.StatusOK, body)
-	return nil
+	return edge.OK(c, body, nil)
 }
 
 type tagsRemoved struct {
@@ -392,8 +386,7 @@ func (s *library) removeTags(c *gin.Context) error {
 		}
 	}
 	body.NotPresent, body.TotalTags = others(own, body.Removed), after.Labels()
-	c.PureJSON(http.StatusOK, body)
-	return nil
+	return edge.OK(c, body, nil)
 }
 
 // replaceTags replaces the owner's tags. Tags that the folder of the file determines stay.

@@ -72,11 +72,7 @@ func (s *library) getTask(c *gin.Context) error {
 		return err
 	}
 	body, err := s.task(c.Request.Context(), edge.Caller(c).Account, string(id))
-	if err != nil {
-		return err
-	}
-	c.PureJSON(http.StatusOK, body)
-	return nil
+	return edge.OK(c, body, err)
 }
 
 // task returns the export or the download with an id.
@@ -131,14 +127,10 @@ func (s *library) postDownload(c *gin.Context) error {
 	}
 	accepted := accept(req.SourceURL, r, spec)
 	d, err := s.Downloads.Create(c.Request.Context(), spec.Account, accepted, spec.RequestID)
-	if err != nil {
-		return err
-	}
-	c.PureJSON(http.StatusAccepted, taskBody{
+	return edge.Answer(c, http.StatusAccepted, taskBody{
 		TaskID: string(d.ID), Status: string(d.State),
 		Message: "The file is being fetched; the task shows the progress.",
-	})
-	return nil
+	}, err)
 }
 
 // describeSource describes the content at the source. The result is empty for a source that does not answer now but may answer
@@ -271,8 +263,7 @@ func (s *library) postImport(c *gin.Context) error {
 	for i, b := range bodies {
 		imported[i] = importedAsset{libraryAsset: b, InLibrary: true}
 	}
-	c.PureJSON(http.StatusOK, map[string]any{"assets": imported})
-	return nil
+	return edge.OK(c, map[string]any{"assets": imported}, nil)
 }
 
 // maxPreviewImage bounds the picture that the description of a URL embeds, in bytes.
@@ -328,14 +319,10 @@ func (s *library) postExport(c *gin.Context) error {
 		return err
 	}
 	e, err := s.Exports.Create(c.Request.Context(), edge.Caller(c).Account, req, edge.RequestID(c))
-	if err != nil {
-		return err
-	}
-	c.PureJSON(http.StatusAccepted, taskBody{
+	return edge.Answer(c, http.StatusAccepted, taskBody{
 		TaskID: string(e.ID), Status: string(e.State),
 		Message: "The files are being packed; the task shows the progress.",
-	})
-	return nil
+	}, err)
 }
 
 // getExport redirects to an archive: GET /assets/exports/{name}. The link needs no credential and expires soon.
@@ -357,8 +344,7 @@ func (s *library) getExport(c *gin.Context) error {
 	}
 	link, _ := s.Links.Sign(string(a.ID), a.Hash.String(), e.Name, a.ContentType)
 	c.Header("Cache-Control", "no-store")
-	c.PureJSON(http.StatusOK, map[string]string{"url": s.Edge.BaseURL(c.Request) + "/api" + link})
-	return nil
+	return edge.OK(c, map[string]string{"url": s.Edge.BaseURL(c.Request) + "/api" + link}, nil)
 }
 
 // exportResult is the result of an export. Missing files are listed up to a bound; the rest are counted.

@@ -52,8 +52,7 @@ func (s *v2) getAsset(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	c.PureJSON(http.StatusOK, s.assetBody(c, a))
-	return nil
+	return edge.OK(c, s.assetBody(c, a), nil)
 }
 
 // getContent redirects to a link that serves the bytes without a credential, from the bucket or from this service:
@@ -181,8 +180,7 @@ func (s *v2) listAssets(c *gin.Context) error {
 	if page.Next > 0 {
 		body.NextCursor = listing.Format(page.Next)
 	}
-	c.PureJSON(http.StatusOK, body)
-	return nil
+	return edge.OK(c, body, nil)
 }
 
 // assetBody is the Asset object of the asset contract. The contract does not have the fields after JobID.

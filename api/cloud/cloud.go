@@ -21,43 +21,10 @@ import (
 	"github.com/millrace-dev/millrace/projections/jobs"
 )
 
-// Commands accepts commands on jobs; job.Service implements it.
-type Commands interface {
-	jobio.Submitter
-	// CancelMany asks jobs to stop, pending and running, and returns those that were active.
-	CancelMany(ctx context.Context, account string, ids []job.ID, requestID string) ([]job.ID, error)
-	// ClearPending cancels every queued job.
-	ClearPending(ctx context.Context, account, requestID string) ([]job.ID, error)
-	// Interrupt asks running jobs to stop, or only the one given ("" = all).
-	Interrupt(ctx context.Context, account string, only job.ID, requestID string) ([]job.ID, error)
-}
-
-// Reader reads jobs. Its results are never older than the log.
-type Reader interface {
-	jobio.Reader
-	jobio.IDs
-	// Line returns the account's unfinished jobs in run order, page by page.
-	Line(ctx context.Context, account string, q jobs.Line) (jobs.LinePage, error)
-	Lists
-}
-
-// Queue counts the jobs that wait or run; jobstore.Store implements it.
-type Queue interface {
-	// Remaining returns how many of the account's jobs have not ended.
-	Remaining(ctx context.Context, account string) (int64, error)
-}
-
 // Lists reads jobs by offset.
 type Lists interface {
 	// ListAt returns the jobs that o selects, with the number of all.
 	ListAt(ctx context.Context, account string, o jobs.Order) ([]job.Job, int64, error)
-}
-
-// Sources reads submissions as they were accepted, without credentials.
-type Sources interface {
-	Load(ctx context.Context, account string, id job.ID) (job.Source, error)
-	// LoadWithin is Load of at most so many bytes; whole is false for a larger one.
-	LoadWithin(ctx context.Context, account string, id job.ID, most int64) (src job.Source, whole bool, err error)
 }
 
 // History is what accounts have taken out of the lists of finished jobs.
@@ -77,10 +44,10 @@ type History interface {
 // Deps are the dependencies of the surface.
 type Deps struct {
 	Edge    *edge.Edge
-	Jobs    Commands
-	Reader  Reader
-	Queue   Queue
-	Sources Sources
+	Jobs    jobio.Commands
+	Reader  jobio.Reader
+	Queue   jobio.Queue
+	Sources jobio.Sources
 	History History     // nil = nothing is ever hidden
 	Waits   jobio.Waits // nil = no job waits for a ComfyUI server
 	Devices Devices     // nil = there are no ComfyUI servers
@@ -153,8 +120,7 @@ func (s *Surface) getStatus(c *gin.Context) error {
 		return err
 	}
 	body.Waiting = waiting[j.ID]
-	c.PureJSON(http.StatusOK, body)
-	return nil
+	return edge.OK(c, body, nil)
 }
 
 // contractState is the state in the five words of the cloud contract.
@@ -234,8 +200,7 @@ func (s *Surface) Features() map[string]any {
 
 // getFeatures: GET /features.
 func (s *Surface) getFeatures(c *gin.Context) error {
-	c.PureJSON(http.StatusOK, s.Features())
-	return nil
+	return edge.OK(c, s.Features(), nil)
 }
 
 type systemStats struct {
@@ -273,27 +238,25 @@ const contractVersion = "0.33.0"
 // valid, it shows the release of the contract and nothing of this machine or program.
 func (s *Surface) getSystemStats(c *gin.Context) error {
 	if err := s.Edge.Authorize(c, edge.Read); fault.Is(err, fault.Unauthenticated) || fault.Is(err, fault.Denied) {
-		c.PureJSON(http.StatusOK, systemStats{
+		return edge.OK(c, systemStats{
 			System: systemInfo{
 				OS: "unknown", PythonVersion: "none", ComfyUIVersion: contractVersion, FrontendVersion: "none",
 				Templates: "none", CloudVersion: "unknown", PyTorchVersion: "none", Argv: []string{"millrace"},
 			},
 			Devices: []deviceInfo{{Name: "cpu", Type: "cpu"}},
-		})
-		return nil
+		}, nil)
 	} else if err != nil {
 		return err
 	}
 	total, free := memory()
-	c.PureJSON(http.StatusOK, systemStats{
+	return edge.OK(c, systemStats{
 		System: systemInfo{
 			OS: runtime.GOOS, PythonVersion: "none", ComfyUIVersion: contractVersion, FrontendVersion: "none",
 			Templates: "none", CloudVersion: s.opts.Version, PyTorchVersion: "none", Argv: []string{"millrace"},
 			RAMTotal: total, RAMFree: free,
 		},
 		Devices: s.devices(deviceInfo{Name: "cpu", Type: "cpu", VRAMTotal: total, VRAMFree: free}),
-	})
-	return nil
+	}, nil)
 }
 
 // devices returns this machine's device, followed by those of the servers.
@@ -317,8 +280,7 @@ func (s *Surface) getUser(c *gin.Context) error {
 	if !edge.Caller(c).Active {
 		status = "waitlisted"
 	}
-	c.PureJSON(http.StatusOK, gin.H{"status": status})
-	return nil
+	return edge.OK(c, gin.H{"status": status}, nil)
 }
 
 // postFree takes the self-hosted runtime's request to free memory: POST /free. Values

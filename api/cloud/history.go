@@ -87,8 +87,7 @@ func (s *Surface) getHistory(c *gin.Context) error {
 		}
 		body = append(body, member{string(j.PublicID()), entry})
 	}
-	c.PureJSON(http.StatusOK, body)
-	return nil
+	return edge.OK(c, body, nil)
 }
 
 // finished reads ?max_items= and ?offset= and returns that part of the finished jobs,
@@ -116,25 +115,19 @@ func (s *Surface) finished(c *gin.Context) ([]job.Job, error) {
 func (s *Surface) getHistoryOf(c *gin.Context) error {
 	j, err := jobio.Find(c, s.Reader)
 	if fault.Is(err, fault.NotFound) || (err == nil && !j.State.Final()) {
-		c.PureJSON(http.StatusOK, struct{}{})
-		return nil
+		return edge.OK(c, struct{}{}, nil)
 	}
 	if err == nil {
 		err = s.requireShown(c, j)
 	}
 	if fault.Is(err, fault.NotFound) {
-		c.PureJSON(http.StatusOK, struct{}{})
-		return nil
+		return edge.OK(c, struct{}{}, nil)
 	}
 	if err != nil {
 		return err
 	}
 	entry, err := s.historyEntry(c.Request.Context(), j, nil)
-	if err != nil {
-		return err
-	}
-	c.PureJSON(http.StatusOK, map[job.PublicID]historyEntry{j.PublicID(): entry})
-	return nil
+	return edge.OK(c, map[job.PublicID]historyEntry{j.PublicID(): entry}, err)
 }
 
 // historyV2 is a history entry of the hosted service; the detail form adds the graph.
@@ -189,8 +182,7 @@ func (s *Surface) getHistoryV2(c *gin.Context) error {
 		}
 		entries = append(entries, entry)
 	}
-	c.PureJSON(http.StatusOK, gin.H{"history": entries})
-	return nil
+	return edge.OK(c, gin.H{"history": entries}, nil)
 }
 
 // getHistoryV2Of: GET /history_v2/{id}. A job that has not ended has no history: clients poll until it is there.
@@ -206,11 +198,7 @@ func (s *Surface) getHistoryV2Of(c *gin.Context) error {
 		return fault.New(fault.NotFound, fault.CodeJobNotFound, "the job has not ended")
 	}
 	entry, err := s.historyV2(c.Request.Context(), j, true, nil)
-	if err != nil {
-		return err
-	}
-	c.PureJSON(http.StatusOK, map[job.PublicID]historyV2{j.PublicID(): entry})
-	return nil
+	return edge.OK(c, map[job.PublicID]historyV2{j.PublicID(): entry}, err)
 }
 
 // orderedObject is a JSON object whose members keep their order.

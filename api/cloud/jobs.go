@@ -219,8 +219,7 @@ func (s *Surface) getJob(c *gin.Context) error {
 		ended := statusOf(j)
 		detail.ExecutionStatus = &ended
 	}
-	c.PureJSON(http.StatusOK, detail)
-	return nil
+	return edge.OK(c, detail, nil)
 }
 
 // outputMap maps node ids to what they showed.
@@ -266,22 +265,16 @@ func (s *Surface) cancelJobs(c *gin.Context) error {
 	invalid := slices.DeleteFunc(slices.Clone(req.IDs), func(id string) bool { _, err := job.ParsePublicID(id); return err == nil })
 	switch {
 	case len(req.IDs) == 0 || len(req.IDs) > maxBatchCancel:
-		c.PureJSON(http.StatusBadRequest, gin.H{"error": "job_ids must list 1 to 1000 jobs"})
-		return nil
+		return edge.Answer(c, http.StatusBadRequest, gin.H{"error": "job_ids must list 1 to 1000 jobs"}, nil)
 	case len(invalid) > 0:
-		c.PureJSON(http.StatusBadRequest, gin.H{"error": "job_ids must be UUIDs", "invalid_ids": invalid})
-		return nil
+		return edge.Answer(c, http.StatusBadRequest, gin.H{"error": "job_ids must be UUIDs", "invalid_ids": invalid}, nil)
 	}
 	return s.cancelListed(c, req.IDs)
 }
 
 func (s *Surface) cancelListed(c *gin.Context, ids []string) error {
 	canceled, err := s.cancelNamed(c, ids)
-	if err != nil {
-		return err
-	}
-	c.PureJSON(http.StatusOK, gin.H{"cancelled": len(canceled) > 0})
-	return nil
+	return edge.OK(c, gin.H{"cancelled": len(canceled) > 0}, err)
 }
 
 // historyOrder sorts finished jobs oldest first.
@@ -325,8 +318,7 @@ func (s *Surface) listJobs(c *gin.Context) error {
 		body.Jobs = append(body.Jobs, entry)
 	}
 	body.Pagination.Total, body.Pagination.HasMore = total, int64(o.Offset+len(found)) < total
-	c.PureJSON(http.StatusOK, body)
-	return nil
+	return edge.OK(c, body, nil)
 }
 
 // lists returns the lists of jobs without those that are hidden.

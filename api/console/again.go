@@ -64,18 +64,11 @@ func (s *Surface) compare(c *gin.Context, v page.Visitor, shown *JobPage, here i
 	if text == "" {
 		return nil
 	}
-	public, err := job.ParsePublicID(text)
-	if err != nil {
-		return noJob()
-	}
-	ctx := c.Request.Context()
-	other, err := s.Reader.ByPublicID(ctx, v.Account, public)
-	if fault.Is(err, fault.NotFound) {
-		return noJob()
-	}
+	other, err := s.jobNamed(c, v, text)
 	if err != nil {
 		return err
 	}
+	ctx := c.Request.Context()
 	there, err := s.Histories.History(ctx, v.Account, other.ID)
 	if err != nil {
 		return err
@@ -91,7 +84,7 @@ func (s *Surface) compare(c *gin.Context, v page.Visitor, shown *JobPage, here i
 		}
 	}
 	compared, err := inspect.Diff(sides[0], sides[1])
-	shown.With, shown.Compared = public, &compared
+	shown.With, shown.Compared = other.PublicID(), &compared
 	return err
 }
 

@@ -20,6 +20,8 @@ import (
 	"github.com/millrace-dev/millrace/api/console/thumbs"
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/jobio"
+	"github.com/millrace-dev/millrace/api/live"
+	"github.com/millrace-dev/millrace/api/media"
 	"github.com/millrace-dev/millrace/internal/config/amount"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/job"
@@ -33,66 +35,32 @@ import (
 	"github.com/millrace-dev/millrace/projections/stats"
 )
 
-// Histories reads the histories of jobs.
-type Histories interface {
-	// History returns the history of an account's job. Unknown jobs and jobs of other accounts are NotFound.
-	History(ctx context.Context, account string, id job.ID) (inspect.History, error)
-}
-
-// Retrier makes a new job from the submission of a job that has ended; job.Retrier implements it.
-type Retrier interface {
-	Retry(ctx context.Context, r job.Retry) (job.Submitted, error)
-	// Check returns the error with which Retry would refuse r. It changes nothing.
-	Check(ctx context.Context, r job.Retry) error
-}
-
 const (
 	maxEvents = 500 // events on a page
 	pageSize  = 45  // jobs on a page: less than 60 kB
 )
 
-// Reader reads jobs. Its results are never older than the log.
-type Reader interface {
-	jobio.Reader
-	// PublicIDs returns the public ids of some jobs, in the order of ids.
-	PublicIDs(ctx context.Context, ids []job.ID) ([]job.PublicID, error)
-	// List returns jobs, newest first.
-	List(ctx context.Context, account string, q jobs.Query) (jobs.Page, error)
-}
-
-// Canceler cancels jobs; job.Service implements it.
-type Canceler interface {
-	// CancelAs requests that jobs stop, pending and running ones, and returns those that were active.
-	CancelAs(ctx context.Context, r job.CancelRequest) ([]job.ID, error)
-}
-
-// Sources reads submissions as they were accepted, without credentials.
-type Sources interface {
-	Load(ctx context.Context, account string, id job.ID) (job.Source, error)
-}
-
 // Deps are the dependencies of the console.
 type Deps struct {
 	Edge      *edge.Edge
-	Jobs      Canceler
-	Reader    Reader
-	Sources   Sources
+	Jobs      jobio.Commands
+	Reader    jobio.Reader
+	Sources   jobio.Sources
 	Links     jobio.Links
-	Histories Histories
-	Servers   Servers                  // nil = no page of ComfyUI servers
+	Histories LogHistories
+	Servers   jobio.Servers            // nil = no page of ComfyUI servers
 	Operator  func(secret string) bool // reports whether a credential is the operators'; nil = there are no operators
 	Waits     jobio.Waits              // nil = no job waits for a ComfyUI server
-	Retry     Retrier                  // nil = jobs cannot be run again from the page
+	Retry     *job.Retrier             // nil = jobs cannot be run again from the page
 	Sealer    edge.Sealer
-	Live      page.Source
+	Live      live.Source
 	Media     []string            // origins of pictures and films beside the service's own
 	Index     *jobindex.Reader    // nil = jobs are listed by their state alone
-	Files     Files               // nil = no thumbnails and no archives
+	Files     media.Files         // nil = no thumbnails and no archives
 	Stats     *stats.Reader       // nil = no overview
 	Now       *jobs.Reader        // with Stats
-	Submit    Submitter           // nil = the pages cannot submit jobs
-	Classes   uiworkflow.Classes  // required with Submit
-	Pictures  Pictures            // nil = a dropped picture must contain a workflow
+	Classes   uiworkflow.Classes  // of graphs that are submitted on a page; nil = the pages cannot submit jobs
+	Pictures  *media.Surface      // nil = a dropped picture must contain a workflow
 	Models    *models.Deps        // nil = no pages of partner models
 	Own       own.Deps            // assets, webhooks, keys and usage
 	Operators *operators.Services // nil = no pages for operators
@@ -128,7 +96,7 @@ func New(deps Deps) *Surface {
 		}))
 	}
 	s.page.AddLinks(console.NavLink{Path: "", Title: "Jobs"}, console.NavLink{Path: "/gallery", Title: "Gallery"})
-	if deps.Submit != nil && deps.Classes != nil {
+	if deps.Classes != nil {
 		s.page.AddLinks(console.NavLink{Path: "/run", Title: "Run", Account: true})
 	}
 	if deps.Models != nil {
@@ -220,12 +188,6 @@ type ShownWait struct {
 
 // Place returns the position in the queue for servers; 1 = next.
 func (w ShownWait) Place() int { return w.Ahead + 1 }
-
-// Servers reads the ComfyUI servers and the segments that wait for one; serverstore.Store implements it.
-type Servers interface {
-	Servers(ctx context.Context) ([]*server.Server, error)
-	Waits(ctx context.Context) ([]server.Waiting, error)
-}
 
 // serversEvery is how often an open page of the servers is rebuilt: its content does not depend on events of one
 // account.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"net/http"
 	"net/url"
 	"path"
 	"slices"
@@ -150,11 +149,7 @@ func (s *Surface) use(c *gin.Context, v page.Visitor) (console.Page, error) {
 		shown.Jobs = append(shown.Jobs, lines...)
 	}
 	for i := range shown.Jobs {
-		q := url.Values{"input": {shown.Input}}
-		if v.Named() != "" {
-			q.Set("account", v.Named())
-		}
-		shown.Jobs[i].Query = "?" + console.Query(q)
+		shown.Jobs[i].Query = "?" + v.Query(url.Values{"input": {shown.Input}})
 	}
 	return shown, nil
 }
@@ -237,13 +232,6 @@ func (s *Surface) compareTwo(c *gin.Context, v page.Visitor) error {
 	return nil
 }
 
-// Files reads the bytes of stored files; files.Service implements it.
-type Files interface {
-	content.Store
-	// Linked returns the live file of an asset with this content, or its thumbnail.
-	Linked(ctx context.Context, id asset.ID, hash blob.Ref) (files.Entry, error)
-}
-
 // output returns a job of the visitor and the output file that the path names.
 func (s *Surface) output(c *gin.Context, v page.Visitor) (job.Job, jobio.Output, error) {
 	j, err := s.find(c, v)
@@ -291,18 +279,10 @@ func (s *Surface) thumb(c *gin.Context, v page.Visitor) error {
 	if err != nil {
 		return err
 	}
-	small, err := s.thumbs.Of(c.Request.Context(), s.Files, e.Entry)
-	if fault.Is(err, fault.Invalid) || fault.Is(err, fault.Exhausted) {
-		return s.file(c, v)
+	if done, err := s.thumbs.Serve(c, s.Files, e.Entry); done || err != nil {
+		return err
 	}
-	if err != nil {
-		return content.Unavailable(err)
-	}
-	h := c.Writer.Header()
-	h.Set("Cache-Control", "private, max-age=3600") // the bytes of a file never change
-	h.Set("X-Content-Type-Options", "nosniff")
-	c.Data(http.StatusOK, "image/jpeg", small)
-	return nil
+	return s.file(c, v)
 }
 
 // maxPacked bounds the files of an archive.

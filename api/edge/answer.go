@@ -47,18 +47,26 @@ func (e *Edge) identify(c *gin.Context) {
 		"query", redact(c.Request.URL), "status", c.Writer.Status(), "bytes", c.Writer.Size(), "duration", time.Since(start))
 }
 
-// redact returns the query of u without secrets: the token of a WebSocket and the signature of a content URL.
+// redact returns the query of u without secrets: the token of a WebSocket, the signature of a content URL, and whatever
+// a client sends in a parameter that no route reads, such as a key.
 func redact(u *url.URL) string {
 	if u.RawQuery == "" {
 		return ""
 	}
 	q := u.Query()
-	for _, name := range []string{"token", "sig", "signature"} {
-		if q.Has(name) {
+	for name := range q {
+		if !slices.Contains(loggedParameters, name) {
 			q.Set(name, "redacted")
 		}
 	}
 	return q.Encode()
+}
+
+// loggedParameters are the query parameters whose values the log shows.
+var loggedParameters = []string{
+	"after", "all", "before", "channel", "clientId", "cursor", "dir", "disposition", "exp", "fallback_provider", "filename", "full_info",
+	"group", "limit", "max_items", "model_provider", "node", "offset", "order", "output_type", "overwrite", "path", "preview", "range",
+	"recurse", "reject_unknown_fields", "sort", "sort_by", "sort_order", "split", "status", "strict_mode", "subfolder", "type", "workflow_id",
 }
 
 // recoverPanic answers for a handler that panicked, with an error in the envelope of the surface.
@@ -141,14 +149,8 @@ func (e *Edge) shareWith(origins []string, next http.Handler) http.Handler {
 }
 
 func (e *Edge) hostAllowed(host string) bool {
-	if slices.Contains(e.opts.AllowedHosts, "*") {
-		return true
-	}
 	name := hostname(host)
-	if e.public != nil && strings.EqualFold(name, e.public.Hostname()) {
-		return true
-	}
-	return isLoopback(name) || slices.ContainsFunc(e.opts.AllowedHosts, func(h string) bool { return strings.EqualFold(h, name) })
+	return e.opts.AnyHost || isLoopback(name) || e.public != nil && strings.EqualFold(name, e.public.Hostname())
 }
 
 func (e *Edge) originAllowed(r *http.Request) bool {
@@ -234,6 +236,17 @@ func TimestampOrNil(t *time.Time) *string {
 	}
 	text := Timestamp(*t)
 	return &text
+}
+
+// OK answers 200 with a body, unless there is an error, which it returns.
+func OK(c *gin.Context, body any, err error) error { return Answer(c, http.StatusOK, body, err) }
+
+// Answer is OK with another status.
+func Answer(c *gin.Context, status int, body any, err error) error {
+	if err == nil {
+		c.PureJSON(status, body)
+	}
+	return err
 }
 
 // NoContent answers 204.

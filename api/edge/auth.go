@@ -11,6 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/gorilla/websocket"
 
+	"github.com/millrace-dev/millrace/api/httperr"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
@@ -44,7 +45,11 @@ func (e *Edge) identity(c *gin.Context) (account.Identity, error) {
 	if err != nil {
 		return account.Identity{}, err
 	}
-	return e.Auth.Authenticate(c.Request.Context(), secret)
+	auth := e.Auth
+	if where := httperr.SurfaceOf(c.Request.URL.Path); e.KeysOfV2 != nil && (where == httperr.V2 || where == httperr.Assets) {
+		auth = e.KeysOfV2
+	}
+	return auth.Authenticate(c.Request.Context(), secret)
 }
 
 const identityKey = "millrace.identity"

@@ -31,9 +31,9 @@ const (
 
 // Options are the tunables of an Edge. The zero value serves mode none.
 type Options struct {
-	Mode         account.Mode // default none
-	PublicURL    string       // base of absolute links, with an optional path prefix; "" = derived from the request
-	AllowedHosts []string     // Host names accepted in mode none beside loopback names; "*" = any
+	Mode      account.Mode // default none
+	PublicURL string       // base of absolute links, with an optional path prefix; "" = derived from the request
+	AnyHost   bool         // any Host name is accepted in mode none, not only loopback names and that of PublicURL
 	// origins of other web pages that may call the API, such as https://app.example; "*" = all (not in mode none)
 	AllowedOrigins []string
 	TrustedProxies []netip.Prefix // proxies whose X-Forwarded-* headers are trusted
@@ -75,11 +75,12 @@ type Storage interface {
 
 // Deps are the dependencies of an Edge.
 type Deps struct {
-	Auth    Authenticator
-	Space   Space   // nil = there is always space
-	Storage Storage // nil = the storage of accounts is not limited
-	Cookies Sealer  // seals the keys in an editor's cookies; nil = cookies are not credentials
-	Logger  *slog.Logger
+	Auth     Authenticator
+	KeysOfV2 Authenticator // checks the keys of the v2 API, which takes no tokens; nil = Auth
+	Space    Space         // nil = there is always space
+	Storage  Storage       // nil = the storage of accounts is not limited
+	Cookies  Sealer        // seals the keys in an editor's cookies; nil = cookies are not credentials
+	Logger   *slog.Logger
 }
 
 // Edge is the part of a service that all surfaces share.
@@ -159,10 +160,12 @@ func (e *Edge) Handler(routes []Route, unknown func(*gin.Context) error) (http.H
 	}
 	g.Use(e.identify, e.recoverPanic, e.guardHost)
 	g.NoRoute(e.wrap(Route{Access: Public, Handle: unknown}))
-	g.NoMethod(e.wrap(Route{Access: Public, Handle: methodNotAllowed}))
+	paths := methodsByPath{}
 	for _, r := range withHeads(routes) {
 		g.Handle(r.Method, r.Path, e.wrap(r))
+		paths[r.Path] = append(paths[r.Path], r.Method)
 	}
+	g.NoMethod(e.wrap(Route{Access: Public, Handle: paths.refuse}))
 	return e.shareWith(e.opts.AllowedOrigins, e.stripPrefix(escapeSemicolons(g))), nil
 }
 
@@ -261,8 +264,7 @@ func withHeads(all []Route) []Route {
 // wrap turns a route into a gin handler: it checks the credential, bounds the body, runs the handler and renders its
 // error.
 func (e *Edge) wrap(r Route) gin.HandlerFunc {
-	limit := r.Limit
-	limit = cmp.Or(limit, e.opts.MaxBody)
+	limit := cmp.Or(r.Limit, e.opts.MaxBody)
 	cookies := r.Browser && e.Cookies != nil && e.opts.Mode != account.ModeNone
 	return func(c *gin.Context) {
 		if cookies {
@@ -349,12 +351,61 @@ func (e *Edge) fits(c *gin.Context, id string, bytes int64) error {
 	return found.Fits(bytes)
 }
 
-// methodNotAllowed refuses a method that the path does not have. It answers OPTIONS with the methods that gin put
-// into the header Allow.
-func methodNotAllowed(c *gin.Context) error {
+// methodsByPath are the methods of each path of the routes.
+type methodsByPath map[string][]string
+
+// refuse refuses a method that the path does not have. It answers OPTIONS with the methods that the path has.
+func (m methodsByPath) refuse(c *gin.Context) error {
+	// gin names the methods of all routes that match, such as those of /jobs/:id for the path /jobs/cancel
+	own := m[m.mostSpecific(c.Request.URL.Path)]
+	listed := strings.Split(c.Writer.Header().Get("Allow"), ", ")
+	c.Header("Allow", strings.Join(slices.DeleteFunc(listed, func(name string) bool { return !slices.Contains(own, name) }), ", "))
 	if c.Request.Method == http.MethodOptions {
 		NoContent(c)
 		return nil
 	}
 	return httperr.MethodNotAllowed(c.Request.Method)
+}
+
+// mostSpecific returns the path of a route that matches a path: the one whose first literal segments are the most.
+func (m methodsByPath) mostSpecific(path string) string {
+	best, given := "", strings.Split(path, "/")
+	for route := range m {
+		if matches(strings.Split(route, "/"), given) && (best == "" || kinds(route) < kinds(best)) {
+			best = route
+		}
+	}
+	return best
+}
+
+// matches reports whether a path matches that of a route. A parameter stands for one segment, a wildcard for all others.
+func matches(route, path []string) bool {
+	for i, segment := range route {
+		switch {
+		case i == len(path):
+			return false
+		case strings.HasPrefix(segment, "*"):
+			return true
+		case segment != path[i] && (!strings.HasPrefix(segment, ":") || path[i] == ""):
+			return false
+		}
+	}
+	return len(route) == len(path)
+}
+
+// kinds describes the segments of a route's path by one letter each, such that literal segments come before parameters,
+// and these before wildcards.
+func kinds(route string) string {
+	letters := ""
+	for segment := range strings.SplitSeq(route, "/") {
+		switch {
+		case strings.HasPrefix(segment, "*"):
+			letters += "c"
+		case strings.HasPrefix(segment, ":"):
+			letters += "b"
+		default:
+			letters += "a"
+		}
+	}
+	return letters
 }

@@ -73,8 +73,7 @@ func (s *Surface) getExtensions(c *gin.Context) error {
 	if s.Servers != nil {
 		scripts = append(scripts, s.Servers.Extensions()...)
 	}
-	c.PureJSON(http.StatusOK, scripts)
-	return nil
+	return edge.OK(c, scripts, nil)
 }
 
 // joinPath is the path of the script that links an editor with the console.
@@ -146,8 +145,7 @@ func (s *Surface) getSettings(c *gin.Context) error {
 		settings = atFirst(settings)
 	}
 	c.Header("Cache-Control", "no-store")
-	c.PureJSON(http.StatusOK, settings)
-	return nil
+	return edge.OK(c, settings, nil)
 }
 
 // atFirst returns the settings of an editor that nobody has configured: without the dialog of templates, of which
@@ -168,8 +166,7 @@ func (s *Surface) getSetting(c *gin.Context) error {
 		return err
 	}
 	c.Header("Cache-Control", "no-store")
-	c.PureJSON(http.StatusOK, settings[c.Param("id")])
-	return nil
+	return edge.OK(c, settings[c.Param("id")], nil)
 }
 
 // postSettings stores the settings of the body and keeps the others: POST /settings.

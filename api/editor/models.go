@@ -48,8 +48,7 @@ type userConfig struct {
 // always answers with the same body.
 func always(body any) func(*gin.Context) error {
 	return func(c *gin.Context) error {
-		c.PureJSON(http.StatusOK, body)
-		return nil
+		return edge.OK(c, body, nil)
 	}
 }
 
@@ -132,8 +131,7 @@ func (s *Surface) getFolderFiles(c *gin.Context) error {
 		}
 		found = slices.DeleteFunc(append(found, names...), func(name string) bool { return strings.Contains(name, "/") })
 	}
-	c.PureJSON(http.StatusOK, found)
-	return nil
+	return edge.OK(c, found, nil)
 }
 
 // getFolderPaths serves the directories of model files by folder: GET /internal/folder_paths.
@@ -146,8 +144,7 @@ func (s *Surface) getFolderPaths(c *gin.Context) error {
 	for name := range models {
 		paths[name] = []string{modelsPrefix + name}
 	}
-	c.PureJSON(http.StatusOK, paths)
-	return nil
+	return edge.OK(c, paths, nil)
 }
 
 func foldersOf(models map[string][]string) []string {
@@ -175,21 +172,13 @@ func (s *Surface) folder(c *gin.Context) ([]string, error) {
 // getModelFolders: GET /models.
 func (s *Surface) getModelFolders(c *gin.Context) error {
 	models, err := s.models(c)
-	if err != nil {
-		return err
-	}
-	c.PureJSON(http.StatusOK, foldersOf(models))
-	return nil
+	return edge.OK(c, foldersOf(models), err)
 }
 
 // getModels: GET /models/{folder}.
 func (s *Surface) getModels(c *gin.Context) error {
 	files, err := s.folder(c)
-	if err != nil {
-		return err
-	}
-	c.PureJSON(http.StatusOK, files)
-	return nil
+	return edge.OK(c, files, err)
 }
 
 type modelFolder struct {
@@ -207,8 +196,7 @@ func (s *Surface) getExperimentFolders(c *gin.Context) error {
 	for _, name := range foldersOf(models) {
 		body = append(body, modelFolder{Name: name, Folders: []string{modelsPrefix + name}})
 	}
-	c.PureJSON(http.StatusOK, body)
-	return nil
+	return edge.OK(c, body, nil)
 }
 
 type modelFile struct {
@@ -226,8 +214,7 @@ func (s *Surface) getExperimentModels(c *gin.Context) error {
 	for i, name := range files {
 		body[i].Name = name
 	}
-	c.PureJSON(http.StatusOK, body)
-	return nil
+	return edge.OK(c, body, nil)
 }
 
 // getEmbeddings lists embeddings by their names without extension: GET /embeddings.
@@ -245,6 +232,5 @@ func (s *Surface) getEmbeddings(c *gin.Context) error {
 		slices.Sort(names)
 		names = slices.Compact(names)
 	}
-	c.PureJSON(http.StatusOK, names)
-	return nil
+	return edge.OK(c, names, nil)
 }

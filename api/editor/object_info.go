@@ -66,8 +66,7 @@ func (s *Surface) getObjectInfo(c *gin.Context) error {
 // getClassInfo defines one class; an unknown one is {}: GET /object_info/{class}.
 func (s *Surface) getClassInfo(c *gin.Context) error {
 	if _, known := s.Classes.Lookup(c.Param("class")); !known {
-		c.PureJSON(http.StatusOK, struct{}{})
-		return nil
+		return edge.OK(c, struct{}{}, nil)
 	}
 	offered, err := s.offered(c.Request.Context(), edge.Caller(c).Account)
 	if err != nil {
@@ -78,8 +77,7 @@ func (s *Surface) getClassInfo(c *gin.Context) error {
 		return err
 	}
 	if !s.Edge.FromEditor(c) {
-		c.PureJSON(http.StatusOK, body)
-		return nil
+		return edge.OK(c, body, nil)
 	}
 	raw, err := json.Marshal(body)
 	if err == nil {

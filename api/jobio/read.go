@@ -14,39 +14,52 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/stream"
+	"github.com/millrace-dev/millrace/projections/jobs"
 )
 
-// Reader reads jobs. Its results are never older than the log.
+// Reader reads the jobs of accounts; jobs.Reader implements it. Its results are never older than the log.
 type Reader interface {
-	// ByPublicID returns the job of the account with a public id. An unknown job is NotFound.
+	// ByPublicID returns the job of the account with a public id, Job that with an id of the service. An unknown job is NotFound.
 	ByPublicID(ctx context.Context, account string, id job.PublicID) (job.Job, error)
-}
-
-// IDs translates between public ids and ids of jobs. Its results are never older than the log.
-type IDs interface {
+	Job(ctx context.Context, account string, id job.ID) (job.Job, error)
 	// IDs returns the ids of the account's jobs with some public ids. An unknown public id is left out or returned
 	// unchanged.
 	IDs(ctx context.Context, account string, public []job.PublicID) ([]job.ID, error)
 	// PublicIDs returns the public ids of some jobs, in the order of ids.
 	PublicIDs(ctx context.Context, ids []job.ID) ([]job.PublicID, error)
+	// List returns jobs, newest first.
+	List(ctx context.Context, account string, q jobs.Query) (jobs.Page, error)
+	// ListAt returns the jobs that o selects, with the number of all.
+	ListAt(ctx context.Context, account string, o jobs.Order) ([]job.Job, int64, error)
+	// Line returns the account's unfinished jobs in run order, page by page.
+	Line(ctx context.Context, account string, q jobs.Line) (jobs.LinePage, error)
+}
+
+// Sources reads submissions as they were accepted, without credentials; job.Sources implements it.
+type Sources interface {
+	Load(ctx context.Context, account string, id job.ID) (job.Source, error)
+	// LoadWithin is Load of at most so many bytes; whole is false for a larger one.
+	LoadWithin(ctx context.Context, account string, id job.ID, most int64) (src job.Source, whole bool, err error)
 }
 
 // Find returns the caller's job that the path names. A malformed id and the id of another account's job are NotFound.
-func Find(c *gin.Context, jobs Reader) (job.Job, error) {
+func Find(c *gin.Context, reader Reader) (job.Job, error) {
 	id, err := job.ParsePublicID(c.Param("id"))
 	if err != nil {
 		return job.Job{}, fault.New(fault.NotFound, fault.CodeJobNotFound, "no such job")
 	}
-	return jobs.ByPublicID(c.Request.Context(), edge.Caller(c).Account, id)
+	return reader.ByPublicID(c.Request.Context(), edge.Caller(c).Account, id)
 }
 
 // AllStates returns every state of a job.
 func AllStates() []job.State {
-	return []job.State{job.Queued, job.Running, job.Canceling, job.Succeeded, job.Canceled, job.Failed, job.Expired}
+	return []job.State{job.Queued, job.Running, job.Canceling, job.Succeeded, job.Failed, job.Canceled, job.Expired}
 }
 
-// Queue reads the order in which queued jobs run; jobstore.Store implements it.
+// Queue reads the queue of an account; jobstore.Store implements it.
 type Queue interface {
+	// Remaining returns how many of the account's jobs have not ended.
+	Remaining(ctx context.Context, account string) (int64, error)
 	// QueuePositions returns the number of queued jobs that run before each of some jobs. Jobs that are not queued are absent.
 	QueuePositions(ctx context.Context, account string, ids []job.ID) (map[job.ID]int64, error)
 }
@@ -171,6 +184,12 @@ func OutputType(f job.OutputFile) string {
 type Waits interface {
 	// WaitsOf returns the waiting segments of some jobs, in the order in which they will be placed.
 	WaitsOf(ctx context.Context, ids []job.ID) ([]server.Waiting, error)
+}
+
+// Servers reads the ComfyUI servers and the segments that wait for one; serverstore.Store implements it.
+type Servers interface {
+	Servers(ctx context.Context) ([]*server.Server, error)
+	Waits(ctx context.Context) ([]server.Waiting, error)
 }
 
 // WaitingBody describes why a running job waits for a ComfyUI server.

@@ -20,10 +20,18 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Submitter accepts submissions; job.Service implements it.
-type Submitter interface {
+// Commands accepts commands on jobs; job.Service implements it.
+type Commands interface {
 	// Submit records a validated graph as a job; see job.Service.
 	Submit(ctx context.Context, sub job.Submission) (job.Submitted, error)
+	// CancelMany asks jobs to stop, pending and running ones, and returns those that were active.
+	CancelMany(ctx context.Context, account string, ids []job.ID, requestID string) ([]job.ID, error)
+	// CancelAs is CancelMany with the actor and the reason to record.
+	CancelAs(ctx context.Context, r job.CancelRequest) ([]job.ID, error)
+	// ClearPending cancels all queued jobs of the account and returns them.
+	ClearPending(ctx context.Context, account, requestID string) ([]job.ID, error)
+	// Interrupt asks the running job with an id to stop; "" = all running jobs.
+	Interrupt(ctx context.Context, account string, only job.ID, requestID string) ([]job.ID, error)
 }
 
 // MaxClientID bounds the id that a client chooses for itself, in bytes: events, views and messages repeat it.

@@ -188,8 +188,7 @@ func (s *Surface) listJobs(c *gin.Context) error {
 	if page.Next != 0 {
 		body.Next = listing.Format(page.Next)
 	}
-	c.PureJSON(http.StatusOK, body)
-	return nil
+	return edge.OK(c, body, nil)
 }
 
 func v2Query(c *gin.Context) (q jobs.Query, err error) {
@@ -272,8 +271,7 @@ func (s *Surface) getLogs(c *gin.Context) error {
 		edge.NoContent(c)
 		return nil
 	}
-	c.PureJSON(http.StatusOK, logResponse{
+	return edge.OK(c, logResponse{
 		Text: log.Text, Truncated: log.Truncated, CapturedAt: edge.Timestamp(log.At), Complete: j.State.Final(),
-	})
-	return nil
+	}, nil)
 }

@@ -20,29 +20,7 @@ import (
 	"github.com/millrace-dev/millrace/api/request"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/projections/jobs"
 )
-
-// Commands accepts commands on jobs; job.Service implements it.
-type Commands interface {
-	jobio.Submitter
-	// CancelMany requests that jobs stop, pending and running ones, and returns those that were active.
-	CancelMany(ctx context.Context, account string, ids []job.ID, requestID string) ([]job.ID, error)
-}
-
-// Reader reads jobs. Its results are never older than the log.
-type Reader interface {
-	jobio.Reader
-	// Job returns a job by its own id.
-	Job(ctx context.Context, account string, id job.ID) (job.Job, error)
-	// List returns jobs, newest first.
-	List(ctx context.Context, account string, q jobs.Query) (jobs.Page, error)
-}
-
-// Sources reads submissions as they were accepted, without credentials.
-type Sources interface {
-	Load(ctx context.Context, account string, id job.ID) (job.Source, error)
-}
 
 // Names reads the names of assets; files.Service implements it.
 type Names interface {
@@ -63,10 +41,10 @@ type Keys interface {
 // Deps are the dependencies of the surface.
 type Deps struct {
 	Edge    *edge.Edge
-	Jobs    Commands
-	Reader  Reader
+	Jobs    jobio.Commands
+	Reader  jobio.Reader
 	Queue   jobio.Queue
-	Sources Sources
+	Sources jobio.Sources
 	Steps   jobio.Steps // nil = progress is counted by whole nodes
 	Links   jobio.Links
 	Keys    Keys        // nil = an invalid workflow is refused before a key in use
@@ -278,11 +256,7 @@ func (s *Surface) getJob(c *gin.Context) error {
 
 func (s *Surface) writeJob(c *gin.Context, j job.Job) error {
 	body, err := s.renderJob(c, j)
-	if err != nil {
-		return err
-	}
-	c.PureJSON(http.StatusOK, body)
-	return nil
+	return edge.OK(c, body, err)
 }
 
 type workflowResponse struct {
@@ -306,8 +280,7 @@ func (s *Surface) getWorkflow(c *gin.Context) error {
 			return err
 		}
 	}
-	c.PureJSON(http.StatusOK, workflowResponse{Workflow: src.Prompt, Format: "api"})
-	return nil
+	return edge.OK(c, workflowResponse{Workflow: src.Prompt, Format: "api"}, nil)
 }
 
 // cancelJob cancels a job and answers with its new state: POST /api/v2/jobs/{id}/cancel. It does not change a job

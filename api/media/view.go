@@ -240,8 +240,7 @@ func (s *Surface) getMaskLayers(c *gin.Context) error {
 			}
 		}
 	}
-	c.PureJSON(http.StatusOK, layers)
-	return nil
+	return edge.OK(c, layers, nil)
 }
 
 // layer returns the name if the caller has an input of that name, otherwise nil.

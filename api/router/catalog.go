@@ -99,8 +99,7 @@ func (s *Surface) getModels(c *gin.Context) error {
 	if more {
 		list.Next = s.Cursors.Make(page[len(page)-1].ID)
 	}
-	c.PureJSON(http.StatusOK, list)
-	return nil
+	return edge.OK(c, list, nil)
 }
 
 // modelLimit parses the page size. An absent or non-positive size is the default; a size above the maximum is the
@@ -159,8 +158,7 @@ func (s *Surface) getModel(c *gin.Context) error {
 		return err
 	}
 	c.Header("Cache-Control", "private, max-age=0, must-revalidate")
-	c.PureJSON(http.StatusOK, modelDetail{s.entry(m, all), s.schemaURL(c, m), s.alternates(m)})
-	return nil
+	return edge.OK(c, modelDetail{s.entry(m, all), s.schemaURL(c, m), s.alternates(m)}, nil)
 }
 
 // alternates returns the other servers of a model that have a credential, the preferred ones first.
@@ -228,11 +226,10 @@ func (s *Surface) postEstimate(c *gin.Context) error {
 	}
 	if offer.Unpriced {
 		c.Header("Cache-Control", "no-store")
-		c.PureJSON(http.StatusOK, estimateOf(catalog.Estimate{
+		return edge.OK(c, estimateOf(catalog.Estimate{
 			Source: catalog.PriceUnknown,
 			Reason: "the price list does not cover this body; at most $" + amount.Dollars(offer.Reserve) + " is reserved for the call",
-		}))
-		return nil
+		}), nil)
 	}
 	m, err := s.Models.FindAny(inv.Model, inv.Access)
 	if err != nil {
@@ -245,8 +242,7 @@ func (s *Surface) postEstimate(c *gin.Context) error {
 		}
 	}
 	c.Header("Cache-Control", "no-store")
-	c.PureJSON(http.StatusOK, estimateOf(m.PriceAt(inv.Options.ModelProvider, inv.Options.Strict, body)))
-	return nil
+	return edge.OK(c, estimateOf(m.PriceAt(inv.Options.ModelProvider, inv.Options.Strict, body)), nil)
 }
 
 func estimateOf(e catalog.Estimate) estimate {

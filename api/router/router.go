@@ -36,18 +36,12 @@ type Calls interface {
 	Cancel(ctx context.Context, h call.Handle, requestID string) (bool, error)
 }
 
-// Authenticator checks credentials.
-type Authenticator interface {
-	// Authenticate returns the identity of the secret's owner, or Unauthenticated.
-	Authenticate(ctx context.Context, secret string) (account.Identity, error)
-}
-
 // Deps are the dependencies of the surface.
 type Deps struct {
 	Edge    *edge.Edge
 	Models  *modelrouter.Offers // nil = there is no router: its paths answer with the router's 404
 	Calls   Calls
-	Tokens  Authenticator // checks JSON Web Tokens; nil = they are not accepted
+	Tokens  edge.Authenticator // checks JSON Web Tokens; nil = they are not accepted
 	Cursors *catalog.Cursors
 }
 

@@ -274,8 +274,7 @@ func (s *Surface) postRequest(c *gin.Context) error {
 	body.Status, body.Position = call.InQueue, &done.Ahead
 	setReplayed(c, done.Replayed)
 	c.Header("Cache-Control", "no-store")
-	c.PureJSON(http.StatusCreated, body)
-	return nil
+	return edge.Answer(c, http.StatusCreated, body, nil)
 }
 
 // getRequest serves the status of a request: GET …/requests/{id}/status.
@@ -332,6 +331,5 @@ func (s *Surface) putCancel(c *gin.Context) error {
 		status, word = http.StatusAccepted, cancelAccepted
 	}
 	c.Header("Cache-Control", "no-store")
-	c.PureJSON(status, gin.H{"request_id": h.Call, "status": word})
-	return nil
+	return edge.Answer(c, status, gin.H{"request_id": h.Call, "status": word}, nil)
 }

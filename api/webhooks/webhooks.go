@@ -104,8 +104,7 @@ func (s *Surface) listWebhooks(c *gin.Context) error {
 	for i, w := range all {
 		bodies[i] = renderWebhook(w)
 	}
-	c.PureJSON(http.StatusOK, map[string]any{"webhooks": bodies})
-	return nil
+	return edge.OK(c, map[string]any{"webhooks": bodies}, nil)
 }
 
 type webhookRequest struct {
@@ -135,18 +134,13 @@ func (s *Surface) postWebhook(c *gin.Context) error {
 	body := renderWebhook(made)
 	body.Secret = secret
 	c.Header("Cache-Control", "no-store")
-	c.PureJSON(http.StatusCreated, body)
-	return nil
+	return edge.Answer(c, http.StatusCreated, body, nil)
 }
 
 // getWebhook: GET /api/v2/webhooks/{id}.
 func (s *Surface) getWebhook(c *gin.Context) error {
 	w, err := s.webhook(c)
-	if err != nil {
-		return err
-	}
-	c.PureJSON(http.StatusOK, renderWebhook(w))
-	return nil
+	return edge.OK(c, renderWebhook(w), err)
 }
 
 func (s *Surface) webhook(c *gin.Context) (webhook.EndpointWithURL, error) {
@@ -168,11 +162,7 @@ func (s *Surface) patchWebhook(c *gin.Context) error {
 		return err
 	}
 	w, err := s.Endpoints.Change(c.Request.Context(), edge.Caller(c).Account, id, req.change(), actor(c))
-	if err != nil {
-		return err
-	}
-	c.PureJSON(http.StatusOK, renderWebhook(w))
-	return nil
+	return edge.OK(c, renderWebhook(w), err)
 }
 
 // deleteWebhook deletes an endpoint and its deliveries: DELETE /api/v2/webhooks/{id}.
@@ -213,8 +203,7 @@ func (s *Surface) rotateWebhook(c *gin.Context) error {
 		return err
 	}
 	c.Header("Cache-Control", "no-store")
-	c.PureJSON(http.StatusOK, map[string]any{"secret": secret, "old_good_until": edge.Timestamp(until)})
-	return nil
+	return edge.OK(c, map[string]any{"secret": secret, "old_good_until": edge.Timestamp(until)}, nil)
 }
 
 // testWebhook sends a message of type webhook.test: POST /api/v2/webhooks/{id}/test.
@@ -237,11 +226,7 @@ func (s *Surface) replayWebhook(c *gin.Context) error {
 		return err
 	}
 	n, err := s.Endpoints.Replay(c.Request.Context(), edge.Caller(c).Account, id, nil, actor(c))
-	if err != nil {
-		return err
-	}
-	c.PureJSON(http.StatusAccepted, map[string]any{"replayed": n, "more": n == webhook.MostReplayed})
-	return nil
+	return edge.Answer(c, http.StatusAccepted, map[string]any{"replayed": n, "more": n == webhook.MostReplayed}, err)
 }
 
 // defaultListed is the size of a page of deliveries.
@@ -319,8 +304,7 @@ func (s *Surface) listDeliveries(c *gin.Context) error {
 	if page.Next != 0 {
 		body.Next = listing.Format(page.Next)
 	}
-	c.PureJSON(http.StatusOK, body)
-	return nil
+	return edge.OK(c, body, nil)
 }
 
 // deliveryID returns the endpoint and the delivery that a path names.
@@ -347,11 +331,7 @@ func (s *Surface) writeDelivery(c *gin.Context, id webhook.ID, delivery uuid.UUI
 	if err == nil && d.Webhook != id {
 		err = webhook.ErrNoDelivery()
 	}
-	if err != nil {
-		return err
-	}
-	c.PureJSON(status, renderDelivery(d))
-	return nil
+	return edge.Answer(c, status, renderDelivery(d), err)
 }
 
 // replayDelivery attempts one ended delivery again: POST /api/v2/webhooks/{id}/deliveries/{delivery}/replay.

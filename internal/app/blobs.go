@@ -36,13 +36,9 @@ func (in *Instance) openBlobs(ctx context.Context) (blob.Store, error) {
 	})
 }
 
-// linkKeys derives the keys of links to files. The present secret key signs links; links signed with former keys are
-// still accepted.
-func (in *Instance) linkKeys() ([]signedurl.Key, error) {
-	roots, err := in.secretKeys()
-	if err != nil {
-		return nil, err
-	}
+// newSigner returns the signer of links to content, with keys that are derived from the secret keys. The present one
+// signs links; links signed with former keys are still accepted.
+func newSigner(roots []*secret.Key) (*signedurl.Signer, error) {
 	keys := make([]signedurl.Key, len(roots))
 	for i, root := range roots {
 		derived, err := root.Derive("links")
@@ -52,7 +48,7 @@ func (in *Instance) linkKeys() ([]signedurl.Key, error) {
 		sum := sha256.Sum256(derived) // identifies the key without revealing it
 		keys[i] = signedurl.Key{ID: hex.EncodeToString(sum[:4]), Secret: derived}
 	}
-	return keys, nil
+	return signedurl.New(keys, signedurl.Options{})
 }
 
 // secretKeys returns the secret keys, the present one first.

@@ -18,6 +18,7 @@ import (
 	"github.com/millrace-dev/millrace/activities"
 	"github.com/millrace-dev/millrace/activities/modelcall"
 	"github.com/millrace-dev/millrace/activities/nodevalue"
+	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/internal/comfyui/placement"
 	"github.com/millrace-dev/millrace/internal/config"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
@@ -44,9 +45,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/internal/storage/blob/disk"
 	"github.com/millrace-dev/millrace/internal/storage/secret"
+	"github.com/millrace-dev/millrace/internal/storage/signedurl"
 	"github.com/millrace-dev/millrace/internal/stream"
 	"github.com/millrace-dev/millrace/internal/telemetry"
-	"github.com/millrace-dev/millrace/internal/web/webtoken"
 	"github.com/millrace-dev/millrace/worker"
 	"github.com/millrace-dev/millrace/worker/namespace"
 	"github.com/millrace-dev/millrace/worker/starter"
@@ -67,7 +68,9 @@ type Instance struct {
 	events   *eventstore.Store
 	jobs     *jobstore.Store
 	key      *secret.Key
-	sealers  secret.Sealers // encrypt data that outlives a key: webhooks and downloads
+	sealer   *secret.Sealer
+	sealers  secret.Sealers    // encrypt data that outlives a key: webhooks and downloads
+	signer   *signedurl.Signer // makes links to content; all replicas accept each other's links
 	blobs    blob.Store
 	values   blob.Store
 	assets   *assetstore.Store
@@ -81,7 +84,9 @@ type Instance struct {
 	tiers    Tiers
 	traces   *telemetry.Provider // nil: no traces are exported
 	catalog  *catalog.Catalog
-	verifier *webtoken.Verifier // verifies tokens; nil until it is needed
+	auth     edge.Authenticator // checks the credentials of clients
+	keys     edge.Authenticator // checks the keys of accounts; nil = there are no accounts
+	tokens   edge.Authenticator // checks JSON Web Tokens; nil = none are accepted
 	credits  *accountstore.Credits
 	callEnds *call.Watch
 	calls    *callstore.Store
@@ -109,7 +114,7 @@ func Open(ctx context.Context, cfg config.Config, log *slog.Logger, roles []Role
 	}
 	in.settings = in.tiers.settings
 	for _, step := range []func(context.Context) error{
-		in.openLog, in.openStores, in.openServers, in.openTemporal, in.openModels, in.openSender,
+		in.openLog, in.openStores, in.openAuth, in.openServers, in.openTemporal, in.openModels, in.openSender,
 	} {
 		if err := step(ctx); err != nil {
 			in.Close()
@@ -193,6 +198,12 @@ func (in *Instance) openStores(ctx context.Context) (err error) {
 		return err
 	}
 	if in.sealers, err = secret.NewSealers(keys); err != nil {
+		return err
+	}
+	if in.sealer, err = in.key.Sealer(); err != nil {
+		return err
+	}
+	if in.signer, err = newSigner(keys); err != nil {
 		return err
 	}
 	if in.blobs, err = in.openBlobs(ctx); err != nil {
@@ -296,12 +307,10 @@ func (in *Instance) start(ctx context.Context, group *errgroup.Group) {
 }
 
 // graphActivities returns the activities of graph runs, with their dependencies.
-func (in *Instance) graphActivities(stops *activities.Stops, partners *activities.Partners,
-	segments *activities.Segments,
-) *activities.Graph {
+func (in *Instance) graphActivities(stops *activities.Stops) *activities.Graph {
 	return activities.NewGraph(activities.Deps{
 		Events: in.events, Types: in.types, Sources: in.sources(), Assets: in.files, Jobs: in.jobs, Tiers: in.tiers,
-		Classes: in.classes, Partners: partners, Segments: segments, Limits: in.limits(), Graphs: in.graphs,
+		Classes: in.classes, Partners: in.partners(), Segments: in.segments(), Limits: in.limits(), Graphs: in.graphs,
 		Values: nodevalue.New(in.values, valueMemory, maxValue),
 		Files:  func(run job.RunRef, id string) activities.NodeFiles { return in.files.ForNode(run, id) },
 		Cache:  in.nodeCache(), Bus: in.bus, Stops: stops, Marks: jobstore.NewNodeMarks(in.pool, in.worker),

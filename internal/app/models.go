@@ -14,11 +14,9 @@ import (
 
 	"github.com/millrace-dev/millrace/activities"
 	"github.com/millrace-dev/millrace/activities/modelcall"
-	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/internal/config"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/call"
-	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/job/credentials"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -122,12 +120,8 @@ func (in *Instance) openSender(context.Context) error {
 		return nil
 	}
 	internet := outbound.New(outbound.Options{})
-	hosting, err := in.hosting(internet)
-	if err != nil {
-		return err
-	}
 	in.models = modelcall.New(modelcall.Deps{
-		Events: in.events, Types: in.types, Calls: in.calls, Blobs: in.blobs, Hosts: hosting,
+		Events: in.events, Types: in.types, Calls: in.calls, Blobs: in.blobs, Hosts: in.hosting(internet),
 		Provider: &router.Provider{Catalog: in.catalog, Client: provider.New(internet, providerKeys, in.log), Log: in.log},
 		Tiers:    in.tiers, Worker: in.worker, Log: in.log,
 		OnEnd: in.callEnds.Observe,
@@ -144,16 +138,12 @@ func (in *Instance) callEnded(id call.ID) (modelcall.Step, bool) {
 }
 
 // hosting returns the part that copies assets of answers.
-func (in *Instance) hosting(internet *outbound.Client) (*router.Hosting, error) {
-	signer, err := in.signer()
-	if err != nil {
-		return nil, err
-	}
+func (in *Instance) hosting(internet *outbound.Client) *router.Hosting {
 	return &router.Hosting{
 		Catalog: in.catalog, Fetch: internet, Lookup: providerKeys, Blobs: in.blobs, Assets: in.assets,
-		Signer: signer, Base: in.cfg.PublicURL, Log: in.log,
+		Signer: in.signer, Base: in.cfg.PublicURL, Log: in.log,
 		Heartbeat: func(ctx context.Context) { activity.RecordHeartbeat(ctx) },
-	}, nil
+	}
 }
 
 // startModels runs model calls, and revives those that lost their workflow.
@@ -180,40 +170,21 @@ func (in *Instance) extendClasses(s *catalog.Snapshot) error {
 }
 
 // partners returns the parts with which nodes of partner models run.
-func (in *Instance) partners() (*activities.Partners, error) {
-	signer, err := in.signer()
-	if err != nil {
-		return nil, err
-	}
+func (in *Instance) partners() *activities.Partners {
 	p := &activities.Partners{
 		Calls: in.service, Base: in.cfg.PublicURL, Log: in.log,
-		Content: answerSource{catalog: in.catalog, fetch: outbound.New(outbound.Options{}), blobs: in.blobs, signer: signer},
+		Content: answerSource{catalog: in.catalog, fetch: outbound.New(outbound.Options{}), blobs: in.blobs, signer: in.signer},
 	}
 	p.Base = cmp.Or(p.Base, "http://"+in.cfg.Addr)
-	if in.settings.mode != account.ModeKeys {
-		return p, nil
+	if in.settings.mode == account.ModeKeys {
+		p.Access = in.jobCredentials()
 	}
-	p.Access, err = in.jobCredentials()
-	return p, err
+	return p
 }
 
 // jobCredentials returns the service that decrypts the credentials of running jobs.
-func (in *Instance) jobCredentials() (*credentials.Running, error) {
-	auth, err := in.authenticator()
-	if err != nil {
-		return nil, err
-	}
-	sealer, err := in.key.Sealer()
-	return &credentials.Running{Jobs: in.jobs, Sealer: sealer, Keys: auth, Mode: in.settings.mode, Chosen: in.settings.comfyOrg}, err
-}
-
-// credentials returns the check of submissions with partner nodes, or nil if there are no accounts.
-func (in *Instance) credentials() (job.Credentials, error) {
-	if in.settings.mode != account.ModeKeys {
-		return nil, nil // job.Service takes it for "none needed"
-	}
-	auth, err := in.authenticator()
-	return credentials.Submitted{Keys: auth}, err
+func (in *Instance) jobCredentials() *credentials.Running {
+	return &credentials.Running{Jobs: in.jobs, Sealer: in.sealer, Keys: in.auth, Mode: in.settings.mode, Chosen: in.settings.comfyOrg}
 }
 
 // answerSource opens addresses in answers: copies of this service by their links, all others at the provider.
@@ -264,26 +235,34 @@ func (in *Instance) offers() *router.Offers {
 	return &router.Offers{Catalog: in.catalog, Lookup: providerKeys, Ceilings: in.cfg.Router.Ceilings}
 }
 
-// tokens returns the verifier of JSON Web Tokens, or nil if no tokens are accepted.
-func (in *Instance) tokens() (edge.Authenticator, error) {
-	if !in.cfg.Tokens.Accepted() {
-		return nil, nil // the API takes it for "none"
+// openAuth makes what checks the credentials of clients.
+func (in *Instance) openAuth(context.Context) (err error) {
+	if in.cfg.Tokens.Accepted() {
+		opts := in.settings.tokens
+		opts.Log = in.log
+		var accounts webtoken.Accounts = accountstore.NewTokenAccounts(in.pool, in.events, in.settings.create)
+		if in.settings.mode != account.ModeKeys {
+			accounts = localAccount{}
+		}
+		if in.tokens, err = webtoken.New(opts, accounts); err != nil {
+			return err
+		}
 	}
-	if in.verifier != nil {
-		return in.verifier, nil
+	switch in.settings.mode {
+	case account.ModeToken:
+		if len(in.roles) > 0 { // commands may lack the token: they check no credentials of clients
+			in.auth, err = account.NewStatic(in.cfg.Token)
+		}
+	case account.ModeKeys:
+		in.keys = account.NewKeys(accountstore.New(in.pool))
+		in.auth = in.keys
+		if in.tokens != nil {
+			in.auth = account.KeysOrTokens{Keys: in.keys, Tokens: in.tokens, Shaped: webtoken.Shaped}
+		}
+	case account.ModeNone:
+		in.auth = account.Anyone{}
 	}
-	opts := in.settings.tokens
-	opts.Log = in.log
-	var accounts webtoken.Accounts = accountstore.NewTokenAccounts(in.pool, in.events, in.settings.create)
-	if in.settings.mode != account.ModeKeys {
-		accounts = localAccount{}
-	}
-	verifier, err := webtoken.New(opts, accounts)
-	if err != nil {
-		return nil, err
-	}
-	in.verifier = verifier
-	return verifier, nil
+	return err
 }
 
 // localAccount is the only account in the modes none and token.
@@ -295,14 +274,4 @@ func (localAccount) AccountOf(_ context.Context, n account.TokenClaims) (account
 		return account.Account{}, fault.New(fault.NotFound, "", "the account does not exist: modes none and token have only the local account")
 	}
 	return account.Account{ID: account.LocalID, Tier: account.TierLocal, Active: true}, nil
-}
-
-// keysOrTokens checks the credentials of accounts: API keys and, if they are accepted, tokens.
-func (in *Instance) keysOrTokens() (edge.Authenticator, error) {
-	keys := account.NewKeys(accountstore.New(in.pool))
-	tokens, err := in.tokens()
-	if err != nil || tokens == nil {
-		return keys, err
-	}
-	return account.KeysOrTokens{Keys: keys, Tokens: tokens, Shaped: webtoken.Shaped}, nil
 }

@@ -94,47 +94,27 @@ func (in *Instance) serveAt(ctx context.Context, group *errgroup.Group, addr str
 	return nil
 }
 
-// doctor examines the deployment from within this process.
-func (in *Instance) doctor() doctor.Served {
-	return doctor.Served{
-		Config: in.cfg, Pool: in.pool, Blobs: in.histories().Blobs, Servers: serverstore.New(in.pool, in.events), Client: in.client,
-	}
-}
-
-// Operations returns the operators' services of a process; service accepts retries.
-func (in *Instance) Operations(service *job.Service) *jobs.Service {
+// Operations returns the service of operators for jobs.
+func (in *Instance) Operations() *jobs.Service {
 	return &jobs.Service{
 		Pool: in.pool, Types: in.types, Events: in.events, Jobs: in.jobs,
-		Retrier: job.Retrier{Service: service, Sources: in.sources()},
+		Retrier: job.Retrier{Service: in.JobService(), Sources: in.sources()},
 	}
 }
 
 // adminHandler returns the handler of the admin API.
 func (in *Instance) adminHandler(metrics http.Handler) (http.Handler, error) {
-	service, err := in.JobService()
-	if err != nil {
-		return nil, err
-	}
-	hooks, err := in.OperatedWebhooks()
-	if err != nil {
-		return nil, err
-	}
-	pool, err := in.OperatedServers()
-	if err != nil {
-		return nil, err
-	}
-	ops := in.Operations(service)
+	shared := in.operated()
 	jobs := jobs.Answers{Histories: in.histories(), Engine: in.client, Values: in.payloads, Log: in.log}
 	return admin.New(admin.Deps{
-		Jobs: ops, JobHistories: jobs, Replays: jobs,
+		Jobs: in.Operations(), JobHistories: jobs, Replays: jobs,
 		Calls:          calls.Service{Pool: in.pool, Store: in.calls},
 		CallHistories:  records.Answers[call.Call]{Kind: records.Calls, Pool: in.pool, Engine: in.client},
 		Assets:         assets.Service{Pool: in.pool},
 		AssetHistories: records.Answers[asset.Asset]{Kind: records.Assets, Pool: in.pool, Engine: in.client},
-		Doctor:         in.doctor(), Queues: queues.New(in.pool, in.events),
-		Views: views.Service{Pool: in.pool, Events: in.events, Base: in.cfg.PublicURL}, Metrics: metrics, Log: in.log, Webhooks: hooks,
-		Servers: pool, TrustedProxies: in.cfg.Proxies, Events: events.Service{Pool: in.pool, Registry: in.types},
-		Accounts: accounts.New(in.pool, in.events, in.storage),
+		Doctor:         shared.Doctor, Queues: shared.Queues, Views: shared.Views, Metrics: metrics, Log: in.log,
+		Webhooks: shared.Webhooks, Servers: shared.Servers, Accounts: shared.Accounts,
+		TrustedProxies: in.cfg.Proxies, Events: events.Service{Pool: in.pool, Registry: in.types},
 	}, in.cfg.AdminToken)
 }
 
@@ -144,29 +124,20 @@ func (in *Instance) histories() jobs.Histories {
 }
 
 // OperatedWebhooks returns the service of operators for webhooks.
-func (in *Instance) OperatedWebhooks() (*operatewebhooks.Service, error) {
-	service, err := in.webhookService()
-	if err != nil {
-		return nil, err
-	}
+func (in *Instance) OperatedWebhooks() *operatewebhooks.Service {
 	return &operatewebhooks.Service{
-		Endpoints: service, Store: webhookstore.New(in.pool, in.events), Reader: webhooks.NewReader(in.pool, in.types),
+		Endpoints: in.webhookService(), Store: webhookstore.New(in.pool, in.events), Reader: webhooks.NewReader(in.pool, in.types),
 		Accounts: accountstore.New(in.pool),
-	}, nil
+	}
 }
 
-// operatedPages returns the operators' services for pages of the console.
-func (in *Instance) operatedPages() (*consoleoperators.Services, error) {
-	hooks, err := in.OperatedWebhooks()
-	if err != nil {
-		return nil, err
-	}
-	pool, err := in.OperatedServers()
-	if err != nil {
-		return nil, err
-	}
-	return &consoleoperators.Services{
+// operated returns the services that the pages of operators and the admin API share.
+func (in *Instance) operated() consoleoperators.Services {
+	return consoleoperators.Services{
 		Queues: queues.New(in.pool, in.events), Views: views.Service{Pool: in.pool, Events: in.events, Base: in.cfg.PublicURL},
-		Accounts: accounts.New(in.pool, in.events, in.storage), Webhooks: hooks, Servers: pool, Doctor: in.doctor(),
-	}, nil
+		Accounts: accounts.New(in.pool, in.events, in.storage), Webhooks: in.OperatedWebhooks(), Servers: in.OperatedServers(),
+		Doctor: doctor.Served{
+			Config: in.cfg, Pool: in.pool, Blobs: in.histories().Blobs, Servers: serverstore.New(in.pool, in.events), Client: in.client,
+		},
+	}
 }

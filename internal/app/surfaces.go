@@ -23,6 +23,7 @@ import (
 	"github.com/millrace-dev/millrace/api/console/own"
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/editor"
+	"github.com/millrace-dev/millrace/api/jobio"
 	apijobs "github.com/millrace-dev/millrace/api/jobs"
 	apilive "github.com/millrace-dev/millrace/api/live"
 	"github.com/millrace-dev/millrace/api/media"
@@ -34,7 +35,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/download"
 	"github.com/millrace-dev/millrace/internal/domain/hidden"
 	"github.com/millrace-dev/millrace/internal/domain/job"
-	"github.com/millrace-dev/millrace/internal/domain/webhook"
+	"github.com/millrace-dev/millrace/internal/domain/job/credentials"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/outbound"
@@ -47,8 +48,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/serverstore"
 	"github.com/millrace-dev/millrace/internal/postgres/webhookstore"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
-	"github.com/millrace-dev/millrace/internal/storage/secret"
-	"github.com/millrace-dev/millrace/internal/storage/signedurl"
 	"github.com/millrace-dev/millrace/internal/storage/userdata"
 	webeditor "github.com/millrace-dev/millrace/internal/web/editor"
 	"github.com/millrace-dev/millrace/projections/assets"
@@ -73,11 +72,7 @@ func (in *Instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 		return in.follow(ctx, s.ends.Observe)
 	})
 	group.Go(func() error { return s.offered.Run(ctx) })
-	all, err := s.all()
-	if err != nil {
-		return nil, err
-	}
-	return api.New(s.edge, all...)
+	return api.New(s.edge, s.all()...)
 }
 
 // operates returns the console's check of the operators' credential; nil if the admin API has an address of its own.
@@ -97,35 +92,6 @@ func (in *Instance) price() job.Price {
 	p := in.cfg.Prices
 	p.Reserve = cmp.Or(p.Reserve, 60*p.NodeSecond)
 	return job.Price{Run: p.Run, NodeSecond: p.NodeSecond, Reserve: p.Reserve}
-}
-
-// allowedHosts returns the names, besides loopback ones, to which mode none answers. If the operator has allowed
-// other addresses, it answers to any name.
-func (in *Instance) allowedHosts() []string {
-	if in.cfg.AllowWide {
-		return []string{"*"}
-	}
-	return nil
-}
-
-func (in *Instance) authenticator() (edge.Authenticator, error) {
-	switch in.settings.mode {
-	case account.ModeToken:
-		return account.NewStatic(in.cfg.Token)
-	case account.ModeKeys:
-		return in.keysOrTokens()
-	case account.ModeNone:
-	}
-	return account.Anyone{}, nil
-}
-
-// signer makes links to content. Its key is derived from the secret key, so that all replicas accept each other's links.
-func (in *Instance) signer() (*signedurl.Signer, error) {
-	keys, err := in.linkKeys()
-	if err != nil {
-		return nil, err
-	}
-	return signedurl.New(keys, signedurl.Options{})
 }
 
 // readiness reports whether a submission would now be accepted and stored.
@@ -213,20 +179,16 @@ func freeSpace(dir string, reserve int64) error {
 }
 
 // JobService accepts commands on jobs.
-func (in *Instance) JobService() (*job.Service, error) {
-	sealer, err := in.key.Sealer()
-	if err != nil {
-		return nil, err
-	}
-	credentials, err := in.credentials()
-	if err != nil {
-		return nil, err
-	}
-	return job.NewService(job.Deps{
+func (in *Instance) JobService() *job.Service {
+	deps := job.Deps{
 		Store: in.jobs, Validator: &graph.Validator{Classes: in.classes}, Limits: in.limits(), Files: in.files, Assets: in.files,
-		Segments: in.servers, Labels: in.tiers, Blobs: in.blobs, Tiers: in.tiers, Sealer: sealer, Credentials: credentials,
+		Segments: in.servers, Labels: in.tiers, Blobs: in.blobs, Tiers: in.tiers, Sealer: in.sealer,
 		ForServers: len(in.settings.comfyOrg) > 0, Notify: in.starts.Notify, Graphs: in.graphs, Price: in.price(), Log: in.log,
-	}), nil
+	}
+	if in.settings.mode == account.ModeKeys {
+		deps.Credentials = credentials.Submitted{Keys: in.auth}
+	}
+	return job.NewService(deps)
 }
 
 // surfaces holds what several surfaces of the API share. Each surface has a method that builds it.
@@ -234,16 +196,12 @@ type surfaces struct {
 	in      *Instance
 	edge    *edge.Edge
 	service *job.Service
-	submit  api.Commands // service, with a bounded number of submissions
+	submit  jobio.Commands // service, with a bounded number of submissions
 	reader  *jobs.Reader
 	live    *fanout.Fanout
 	ends    *apijobs.Ends
-	links   *signedurl.Signer
-	sealer  *secret.Sealer
 	offers  *modelrouter.Offers
 	cursors *catalog.Cursors
-	tokens  edge.Authenticator
-	hooks   *webhook.Service
 	steps   *livestore.Progress
 	servers *serverstore.Store
 	offered *catalogue.Catalogue // by ComfyUI servers, besides their classes
@@ -259,78 +217,47 @@ func (in *Instance) newSurfaces(ctx context.Context) (*surfaces, error) {
 	}
 	s.live = fanout.New(s.reader, in.events, in.types, in.hub, in.log)
 	s.live.RuntimeNames = in.cfg.RuntimeNames
-	for _, step := range []func(context.Context) error{s.openKeys, s.openServices, s.openEdge} {
-		if err := step(ctx); err != nil {
-			return nil, err
-		}
+	key, err := in.key.Derive("model cursors")
+	if err != nil {
+		return nil, err
 	}
-	return s, nil
-}
-
-// openKeys makes what is derived from the secret key.
-func (s *surfaces) openKeys(context.Context) (err error) {
-	if s.links, err = s.in.signer(); err != nil {
-		return err
-	}
-	if s.sealer, err = s.in.key.Sealer(); err != nil {
-		return err
-	}
-	key, err := s.in.key.Derive("model cursors")
 	s.cursors = catalog.NewCursors(key, time.Now)
-	return err
-}
-
-func (s *surfaces) openServices(context.Context) (err error) {
-	if s.service, err = s.in.JobService(); err != nil {
-		return err
-	}
-	s.submit = api.Bounded(s.service, s.in.submissions)
-	if s.hooks, err = s.in.webhookService(); err != nil {
-		return err
-	}
-	s.tokens, err = s.in.tokens()
-	return err
+	s.service = in.JobService()
+	s.submit = api.Bounded(s.service, in.submissions)
+	return s, s.openEdge(ctx)
 }
 
 // openEdge makes what all surfaces share. Cookies are credentials if there is a web editor.
-func (s *surfaces) openEdge(ctx context.Context) error {
-	auth, err := s.in.authenticator()
-	if err != nil {
-		return err
-	}
+func (s *surfaces) openEdge(ctx context.Context) (err error) {
+	deps := edge.Deps{Auth: s.in.auth, KeysOfV2: s.in.keys, Space: readiness{s.in}, Storage: s.in.storage, Logger: s.in.log}
 	if s.media, err = blob.Origins(ctx, s.in.blobs); err != nil {
 		return err
 	}
 	if s.files, err = openEditor(s.in.cfg, s.media...); err != nil {
 		return err
 	}
-	deps := edge.Deps{Auth: auth, Space: readiness{s.in}, Storage: s.in.storage, Logger: s.in.log}
 	if s.files != nil {
-		deps.Cookies = s.sealer
+		deps.Cookies = s.in.sealer
 	}
 	s.edge, err = edge.New(deps, edge.Options{
-		Mode: s.in.settings.mode, PublicURL: s.in.cfg.PublicURL, AllowedHosts: s.in.allowedHosts(), AllowedOrigins: s.in.cfg.Origins,
+		Mode: s.in.settings.mode, PublicURL: s.in.cfg.PublicURL, AnyHost: s.in.cfg.AllowWide, AllowedOrigins: s.in.cfg.Origins,
 		TrustedProxies: s.in.cfg.Proxies,
 	})
 	return err
 }
 
 // all returns every surface. The router answers its unknown paths before an editor does.
-func (s *surfaces) all() ([]api.Surface, error) {
+func (s *surfaces) all() []api.Surface {
 	onCloud, pictures := s.onCloud(), s.pictures()
-	pages, err := s.console(pictures)
-	if err != nil {
-		return nil, err
-	}
 	all := []api.Surface{
-		onCloud, s.onV2(), s.streams(onCloud), pictures, s.assets(), s.router(), s.editorAPI(), pages,
-		apiwebhooks.New(apiwebhooks.Deps{Endpoints: s.hooks, Deliveries: webhookstore.New(s.in.pool, s.in.events)}),
+		onCloud, s.onV2(), s.streams(onCloud), pictures, s.assets(), s.router(), s.editorAPI(), s.console(pictures),
+		apiwebhooks.New(apiwebhooks.Deps{Endpoints: s.in.webhookService(), Deliveries: webhookstore.New(s.in.pool, s.in.events)}),
 		about.New(s.edge, readiness{s.in}),
 	}
 	if s.files != nil {
 		all = append(all, console.NewEditor(s.edge, s.files))
 	}
-	return all, nil
+	return all
 }
 
 // onCloud builds the jobs of the cloud contract.
@@ -349,7 +276,7 @@ func (s *surfaces) onCloud() *cloud.Surface {
 // onV2 builds the jobs of the v2 contract.
 func (s *surfaces) onV2() *apijobs.Surface {
 	return apijobs.New(apijobs.Deps{
-		Edge: s.edge, Jobs: s.submit, Reader: s.reader, Queue: s.in.jobs, Sources: s.in.sources(), Steps: s.steps, Links: s.links,
+		Edge: s.edge, Jobs: s.submit, Reader: s.reader, Queue: s.in.jobs, Sources: s.in.sources(), Steps: s.steps, Links: s.in.signer,
 		Keys: jobstore.NewKeys(s.in.pool), Names: s.in.files, Waits: s.servers, Ends: s.ends,
 		Logs: &job.Logs{Events: s.in.events, Registry: s.in.types},
 	}, apijobs.Options{MaxPrompt: s.in.cfg.MaxBody, JobRetention: s.in.cfg.JobRetention, MaxWaits: s.in.cfg.MaxStreams})
@@ -358,13 +285,13 @@ func (s *surfaces) onV2() *apijobs.Surface {
 // streams builds WebSockets and server-sent events.
 func (s *surfaces) streams(c *cloud.Surface) *apilive.Surface {
 	return apilive.New(apilive.Deps{
-		Edge: s.edge, Source: s.live, Reader: s.reader, Queue: s.in.jobs, Steps: s.steps, Links: s.links, Features: c.Features,
+		Edge: s.edge, Source: s.live, Reader: s.reader, Queue: s.in.jobs, Steps: s.steps, Links: s.in.signer, Features: c.Features,
 	}, apilive.Options{MaxSockets: s.in.cfg.MaxSockets, MaxStreams: s.in.cfg.MaxStreams, RouteByClient: s.in.cfg.RouteByClient})
 }
 
 // pictures builds the files of the cloud contract.
 func (s *surfaces) pictures() *media.Surface {
-	return media.New(media.Deps{Edge: s.edge, Files: s.in.files, Grants: s.links, Links: s.links},
+	return media.New(media.Deps{Edge: s.edge, Files: s.in.files, Grants: s.in.signer, Links: s.in.signer},
 		media.Options{UploadIdle: s.in.cfg.UploadIdle})
 }
 
@@ -372,7 +299,7 @@ func (s *surfaces) pictures() *media.Surface {
 func (s *surfaces) assets() *apiassets.Surface {
 	return apiassets.New(apiassets.Deps{
 		Edge: s.edge, Files: s.in.files, Assets: s.in.assetService(s.in.uploads), View: assets.NewReader(s.in.pool, s.in.types, nil),
-		Keys: jobstore.NewKeys(s.in.pool), Links: s.links, Internet: outbound.New(outbound.Options{}), Exports: s.in.exportService(),
+		Keys: jobstore.NewKeys(s.in.pool), Links: s.in.signer, Internet: outbound.New(outbound.Options{}), Exports: s.in.exportService(),
 		Downloads: download.Service{Store: s.in.downloadRecords()},
 	}, apiassets.Options{MaxUpload: s.in.cfg.MaxUpload, UploadIdle: s.in.cfg.UploadIdle, Editor: s.files != nil})
 }
@@ -381,7 +308,7 @@ func (s *surfaces) assets() *apiassets.Surface {
 func (s *surfaces) router() *router.Surface {
 	r := s.in.cfg.Router
 	return router.New(
-		router.Deps{Edge: s.edge, Models: s.offers, Calls: s.in.service, Tokens: s.tokens, Cursors: s.cursors},
+		router.Deps{Edge: s.edge, Models: s.offers, Calls: s.in.service, Tokens: s.in.tokens, Cursors: s.cursors},
 		router.Options{
 			Off: r.Disabled, NoFallback: !r.Fallback, UploadIdle: s.in.cfg.UploadIdle,
 			MaxModelBody: r.MaxBody, ModelBodies: cmp.Or(r.Bodies, 8*r.MaxBody),
@@ -397,28 +324,25 @@ func (s *surfaces) editorAPI() *editor.Surface {
 }
 
 // console builds the pages for people.
-func (s *surfaces) console(pictures *media.Surface) (*console.Surface, error) {
-	operated, err := s.in.operatedPages()
-	if err != nil {
-		return nil, err
-	}
+func (s *surfaces) console(pictures *media.Surface) *console.Surface {
+	operated := s.in.operated()
 	files, shelf := s.in.files, assets.NewReader(s.in.pool, s.in.types, nil)
 	return console.New(console.Deps{
-		Edge: s.edge, Sealer: s.sealer, Operator: s.in.operates(), Live: s.live, Media: s.media,
-		Jobs: s.service, Reader: s.reader, Sources: s.in.sources(), Links: s.links, Waits: s.servers, Servers: s.servers,
+		Edge: s.edge, Sealer: s.in.sealer, Operator: s.in.operates(), Live: s.live, Media: s.media,
+		Jobs: s.submit, Reader: s.reader, Sources: s.in.sources(), Links: s.in.signer, Waits: s.servers, Servers: s.servers,
 		Histories: console.LogHistories{Events: s.in.events, Types: s.in.types},
-		Retry:     job.Retrier{Service: s.service, Sources: s.in.sources()},
+		Retry:     &job.Retrier{Service: s.service, Sources: s.in.sources()},
 		Index:     jobindex.NewReader(s.in.pool), Stats: stats.NewReader(s.in.pool), Now: s.reader,
-		Files: files, Submit: s.submit, Classes: s.in.classes, Pictures: pictures,
+		Files: files, Classes: s.in.classes, Pictures: pictures,
 		Models: &models.Deps{
 			Models: s.offers, Calls: s.in.service, Off: s.in.cfg.Router.Disabled, NoFallback: !s.in.cfg.Router.Fallback,
 			History: models.History{Record: s.in.calls, Listing: calls.NewReader(s.in.pool), Bodies: s.in.blobs},
 		},
 		Own: own.Deps{
 			Assets: shelf, Deleter: s.in.assetService(s.in.uploads), Files: files,
-			Endpoints: s.hooks, Deliveries: webhookstore.New(s.in.pool, s.in.events),
-			Accounts: operated.Accounts, Usage: usage.NewReader(s.in.pool),
+			Endpoints: s.in.webhookService(), Deliveries: webhookstore.New(s.in.pool, s.in.events),
+			Accounts: &operated.Accounts, Usage: usage.NewReader(s.in.pool),
 		},
-		Operators: operated,
-	}), nil
+		Operators: &operated,
+	})
 }

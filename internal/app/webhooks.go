@@ -35,11 +35,11 @@ func (in *Instance) startProjector(ctx context.Context, group *errgroup.Group) {
 }
 
 // webhookService returns the service for endpoints.
-func (in *Instance) webhookService() (*webhook.Service, error) {
+func (in *Instance) webhookService() *webhook.Service {
 	return webhook.NewService(webhook.Deps{
 		Reader: webhooks.NewReader(in.pool, in.types), Store: webhookstore.New(in.pool, in.events), Sealer: in.sealers,
 		Allow: in.cfg.Webhooks.Allow,
-	}), nil
+	})
 }
 
 // resealSecrets encrypts secrets of former keys with the present key, so that the former keys can be removed.
@@ -47,16 +47,12 @@ func (in *Instance) resealSecrets(ctx context.Context, service *webhook.Service)
 	if in.cfg.FormerKeys == "" {
 		return nil
 	}
-	present, err := in.key.Sealer()
-	if err != nil {
-		return err
-	}
 	accounts, err := webhookstore.New(in.pool, in.events).Accounts(ctx)
 	if err != nil {
 		return err
 	}
 	for _, account := range accounts {
-		n, err := service.Reseal(ctx, account, present)
+		n, err := service.Reseal(ctx, account, in.sealer)
 		if err != nil {
 			return err
 		}
@@ -73,10 +69,7 @@ const webhookDial = 5 * time.Second
 // startWebhooks sends the deliveries that the projector has queued. It does not use Temporal.
 func (in *Instance) startWebhooks(ctx context.Context, group *errgroup.Group) {
 	group.Go(func() error {
-		service, err := in.webhookService()
-		if err != nil {
-			return err
-		}
+		service := in.webhookService()
 		if err := in.resealSecrets(ctx, service); err != nil && ctx.Err() == nil {
 			in.log.Warn("encryption of webhook secrets with the current key failed; the next start will retry", "error", err)
 		}

@@ -66,15 +66,7 @@ func (in *Instance) startWorker(ctx context.Context, group *errgroup.Group) {
 		group.Go(func() error { return assets.Run(ctx) })
 		in.startExports(ctx, group)
 		in.startModels(ctx, group)
-		partners, err := in.partners()
-		if err != nil {
-			return err
-		}
-		segments, err := in.segments()
-		if err != nil {
-			return err
-		}
-		runs := in.graphActivities(stops, partners, segments)
+		runs := in.graphActivities(stops)
 		in.startCache(ctx, group, runs)
 		onServers := worker.NewSegments(in.client, runs, worker.Options{
 			TaskQueue: in.cfg.TaskQueue, StopAfter: min(in.cfg.StopAfter, segmentStop), Deployment: in.deployment(),

@@ -50,11 +50,7 @@ func accountService(s *shell.Shell, pool *postgres.Pool, events *eventstore.Stor
 
 func openServers(ctx context.Context, s *shell.Shell, work func(*servers.Service) error) error {
 	return s.Opened(ctx, func(in *app.Instance) error {
-		o, err := in.OperatedServers()
-		if err != nil {
-			return err
-		}
-		return work(o)
+		return work(in.OperatedServers())
 	})
 }
 
@@ -69,10 +65,6 @@ func openWebhooks(ctx context.Context, s *shell.Shell, work func(*webhooks.Servi
 		s.Config.Webhooks.Allow = rules.WebhookAllow
 	}
 	return s.Opened(ctx, func(in *app.Instance) error {
-		o, err := in.OperatedWebhooks()
-		if err != nil {
-			return err
-		}
-		return work(o)
+		return work(in.OperatedWebhooks())
 	})
 }

@@ -65,41 +65,6 @@ type Medium struct {
 	Address template.URL // "" = the answer itself
 }
 
-// StateClass is the class by which a style colours the state of a call.
-func (p *CallPage) StateClass() string { return callClass(p.Call.State) }
-
-// StateClass is the class by which a style colours the state of a call.
-func (l ListedCall) StateClass() string { return callClass(l.State) }
-
-func callClass(s call.State) string {
-	switch s {
-	case call.Succeeded:
-		return "succeeded"
-	case call.Failed, call.Unknown:
-		return "failed"
-	case call.Canceled:
-		return "canceled"
-	case call.Waiting:
-		return "queued"
-	case call.Admitted, call.Dispatching, call.Running, call.Answered:
-	}
-	return "running"
-}
-
-// Dollars formats USD millionths, which may be unknown.
-func (l ListedCall) Dollars() string { return console.Charged(l.Call) }
-
-// Dollars formats the cost of the call.
-func (p *CallPage) Dollars() string { return console.Charged(p.Call) }
-
-// Sent returns when the call was sent to its provider, the zero time before.
-func (p *CallPage) Sent() time.Time {
-	if p.Call.SentAt == nil {
-		return time.Time{}
-	}
-	return *p.Call.SentAt
-}
-
 const (
 	callsShown   = 50
 	refreshEvery = time.Second // how often the open page of an unfinished call is rebuilt
@@ -108,14 +73,11 @@ const (
 
 // calls lists the calls of the account, or of all accounts: GET /console/calls.
 func (r *Section) calls(c *gin.Context, v page.Visitor) (console.Page, error) {
-	q := calls.Query{Account: v.Account, Limit: callsShown}
-	if text := c.Query("before"); text != "" {
-		var err error
-		if q.Before, err = strconv.ParseInt(text, 10, 64); err != nil || q.Before < 1 {
-			return nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "This page of the list does not exist.")
-		}
+	before, err := page.Before(c)
+	if err != nil {
+		return nil, err
 	}
-	found, err := r.Listing.List(c.Request.Context(), q)
+	found, err := r.Listing.List(c.Request.Context(), calls.Query{Account: v.Account, Limit: callsShown, Before: before})
 	if err != nil {
 		return nil, err
 	}
@@ -128,11 +90,7 @@ func (r *Section) calls(c *gin.Context, v page.Visitor) (console.Page, error) {
 		shown.Calls = append(shown.Calls, line)
 	}
 	if found.Next > 0 {
-		next := url.Values{"before": {strconv.FormatInt(found.Next, 10)}}
-		if v.Named() != "" {
-			next.Set("account", v.Named())
-		}
-		shown.Next = console.Query(next)
+		shown.Next = v.Query(url.Values{"before": {strconv.FormatInt(found.Next, 10)}})
 	}
 	return shown, nil
 }
@@ -197,7 +155,7 @@ func (r *Section) call(c *gin.Context, v page.Visitor) (console.Page, error) {
 }
 
 func describeFailure(f call.Failure) string {
-	text := f.Type + ": " + sentence(f.Detail)
+	text := f.Type + ": " + refusalText(f.Detail)
 	if f.UpstreamDetail != "" {
 		text += " The provider says: " + f.UpstreamDetail
 	}

@@ -4,6 +4,7 @@
 package models
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/millrace-dev/millrace/api/console/page"
 	"github.com/millrace-dev/millrace/api/edge"
+	apirouter "github.com/millrace-dev/millrace/api/router"
 	"github.com/millrace-dev/millrace/internal/config/amount"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/call"
@@ -65,14 +67,6 @@ type ModelPage struct {
 	Code            []Snippet
 }
 
-// Calls runs models; call.Service implements it.
-type Calls interface {
-	// Enqueue accepts a call whose answer is polled for.
-	Enqueue(ctx context.Context, inv call.Invocation) (call.Enqueued, error)
-	// Cancel requests that a queued call stop. It returns false for a call that has ended.
-	Cancel(ctx context.Context, h call.Handle, requestID string) (bool, error)
-}
-
 // Record reads single calls from the log; callstore.Store implements it.
 type Record interface {
 	// Load returns a call of an account. An unknown call and a call of another account are NotFound.
@@ -83,22 +77,17 @@ type Record interface {
 	Ahead(ctx context.Context, account string, id call.ID) (int64, error)
 }
 
-// Bodies reads the stored inputs and answers of calls.
-type Bodies interface {
-	Open(ctx context.Context, ref blob.Ref) (blob.Reader, error)
-}
-
 // History reads the calls of accounts, with their inputs and answers.
 type History struct {
 	Record  Record
 	Listing *calls.Reader
-	Bodies  Bodies
+	Bodies  blob.Store // of their inputs and answers
 }
 
 // Deps are the dependencies of the pages.
 type Deps struct {
 	Models *router.Offers
-	Calls  Calls
+	Calls  apirouter.Calls
 	History
 	Off        bool // no account may use the router
 	NoFallback bool // a call never falls back to another server
@@ -364,21 +353,12 @@ func public(err error) error {
 	if words := violations(r); len(words) > 0 {
 		detail = strings.Join(words, " ")
 	}
-	shown := fault.Wrap(err, r.Kind, r.Code, "%s", sentence(detail))
+	shown := fault.Wrap(err, r.Kind, r.Code, "%s", refusalText(detail))
 	if r.RetryAfter > 0 {
 		shown = shown.WithRetryAfter(time.Duration(r.RetryAfter) * time.Second)
 	}
 	return shown
 }
 
-// sentence makes a sentence of the router's detail.
-func sentence(text string) string {
-	if text == "" {
-		return "The call is refused."
-	}
-	text = strings.ToUpper(text[:1]) + text[1:]
-	if !strings.HasSuffix(text, ".") {
-		text += "."
-	}
-	return text
-}
+// refusalText makes a sentence of the detail of a refusal.
+func refusalText(detail string) string { return page.Sentence(cmp.Or(detail, "the call is refused")) }

@@ -4,26 +4,24 @@
 package own
 
 import (
-	"context"
 	"embed"
 	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
-	"github.com/google/uuid"
 
+	apiassets "github.com/millrace-dev/millrace/api/assets"
 	"github.com/millrace-dev/millrace/api/console/page"
 	"github.com/millrace-dev/millrace/api/console/thumbs"
 	"github.com/millrace-dev/millrace/api/content"
 	"github.com/millrace-dev/millrace/api/edge"
+	apiwebhooks "github.com/millrace-dev/millrace/api/webhooks"
 	"github.com/millrace-dev/millrace/internal/domain/account"
-	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/credit"
-	"github.com/millrace-dev/millrace/internal/domain/webhook"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/operate/accounts"
 	"github.com/millrace-dev/millrace/internal/web/console"
-	"github.com/millrace-dev/millrace/projections/assets"
 	"github.com/millrace-dev/millrace/projections/usage"
 )
 
@@ -34,54 +32,15 @@ type SecretPage struct {
 	Back, BackWords string // path below Base of the next page
 }
 
-// Assets reads assets. Its results are never older than the log.
-type Assets interface {
-	// ByPublicID returns the asset of the account with a public id. An unknown asset is NotFound.
-	ByPublicID(ctx context.Context, account string, id asset.PublicID) (asset.Asset, error)
-	// Browse returns a page of the account's assets.
-	Browse(ctx context.Context, account string, q assets.Browse) (assets.Found, error)
-	// Labels returns a page of the labels of the account's assets.
-	Labels(ctx context.Context, account string, q assets.LabelQuery) (page []assets.LabelCount, total int64, more bool, err error)
-}
-
-// Deleter deletes assets; asset.Service implements it.
-type Deleter interface {
-	Delete(ctx context.Context, account string, id asset.ID, requestID string) error
-}
-
-// Endpoints registers and changes endpoints of webhooks; webhook.Service implements it.
-type Endpoints interface {
-	Register(ctx context.Context, account string, w webhook.Request, by webhook.By) (webhook.EndpointWithURL, string, error)
-	Endpoints(ctx context.Context, account string) ([]webhook.EndpointWithURL, error)
-	Endpoint(ctx context.Context, account string, id webhook.ID) (webhook.EndpointWithURL, error)
-	Change(ctx context.Context, account string, id webhook.ID, w webhook.Request, by webhook.By) (webhook.EndpointWithURL, error)
-	Remove(ctx context.Context, account string, id webhook.ID, by webhook.By) error
-	Test(ctx context.Context, account string, id webhook.ID, by webhook.By) (uuid.UUID, error)
-	Replay(ctx context.Context, account string, id webhook.ID, only *uuid.UUID, by webhook.By) (int, error)
-}
-
-// Deliveries reads the state of deliveries; webhookstore.Store implements it.
-type Deliveries interface {
-	Deliveries(ctx context.Context, q webhook.Query) (webhook.Page, error)
-}
-
-// Accounts stores keys and credit.
-type Accounts interface {
-	Keys(ctx context.Context, account string) ([]account.Key, error)
-	IssueKey(ctx context.Context, account string, scopes []account.Scope, by operate.Attribution) (secret string, key account.Key, err error)
-	RevokeKey(ctx context.Context, account, key string, by operate.Attribution) error
-	Balance(ctx context.Context, account string) (credit.Balance, error)
-}
-
 // Deps are the dependencies of the pages.
 type Deps struct {
-	Assets     Assets // nil = no pages of assets; needs Deleter and Files
-	Deleter    Deleter
+	Assets     apiassets.AssetReader // nil = no pages of assets; needs Deleter and Files
+	Deleter    apiassets.Assets
 	Files      content.Store
-	Endpoints  Endpoints // nil = no pages of webhooks; needs Deliveries
-	Deliveries Deliveries
-	Accounts   Accounts      // nil = no page of keys
-	Usage      *usage.Reader // nil = no page of usage; needs Accounts
+	Endpoints  apiwebhooks.Commands // nil = no pages of webhooks; needs Deliveries
+	Deliveries apiwebhooks.DeliveryReader
+	Accounts   *accounts.Service // nil = no page of keys
+	Usage      *usage.Reader     // nil = no page of usage; needs Accounts
 }
 
 // Templates are the templates of the pages of this package, and the files that they refer to.
@@ -236,12 +195,10 @@ type UsagePage struct {
 }
 
 // UsedModel is the usage of a model on a day.
-type UsedModel struct {
-	Day              time.Time
-	Model            string
-	Succeeded, Other int64
-	Bytes, Charged   int64
-}
+type UsedModel struct{ usage.Day }
+
+// Other returns the number of calls that did not succeed.
+func (m UsedModel) Other() int64 { return m.Failed + m.Canceled + m.Unknown }
 
 // usageDays is the number of days that the page of usage shows.
 const usageDays = 30
@@ -267,11 +224,8 @@ func (r *Section) usage(c *gin.Context, v page.Visitor) (console.Page, error) {
 		return nil, err
 	}
 	for _, d := range days {
-		line := UsedModel{
-			Day: d.Day, Model: d.Model, Succeeded: d.Succeeded, Other: d.Failed + d.Canceled + d.Unknown, Bytes: d.Bytes,
-			Charged: d.Charged,
-		}
-		shown.Calls += line.Succeeded + line.Other
+		line := UsedModel{d}
+		shown.Calls += line.Succeeded + line.Other()
 		shown.Charged += line.Charged
 		if len(shown.Lines) < maxUsageLines {
 			shown.Lines = append(shown.Lines, line)

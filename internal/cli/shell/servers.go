@@ -161,11 +161,7 @@ func (s *Shell) OnDatabase(work Work) func(*cobra.Command, []string) error {
 // OnJobs opens the services that commands on jobs need. Intents are delivered by the relays of running processes.
 func (s *Shell) OnJobs(ctx context.Context, work func(*jobs.Service) error) error {
 	return s.Opened(ctx, func(in *app.Instance) error {
-		service, err := in.JobService()
-		if err != nil {
-			return err
-		}
-		return work(in.Operations(service))
+		return work(in.Operations())
 	})
 }
 

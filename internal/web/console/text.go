@@ -129,7 +129,7 @@ var functions = template.FuncMap{
 	"since": func(t time.Time) template.HTML { return timeTag(t, "since") },
 	"clock": func(t time.Time) template.HTML { return timeTag(t, "clock") },
 	"act":   actAt,
-	"first": firstNames, "money": money, "millis": millis,
+	"first": firstNames, "money": money, "charged": charged, "callClass": callClass, "millis": millis,
 	"stampMinute": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") },
 	"size":        amount.Bytes, "used": used, "memory": memory, "when": when,
 }
@@ -168,8 +168,24 @@ func firstNames(names []string) (out struct {
 	return out
 }
 
-// Charged formats the cost of a call, or "" if it is unknown.
-func Charged(c call.Call) string {
+// callClass returns the class by which a style colours the state of a call.
+func callClass(s call.State) string {
+	switch s {
+	case call.Succeeded:
+		return "succeeded"
+	case call.Failed, call.Unknown:
+		return "failed"
+	case call.Canceled:
+		return "canceled"
+	case call.Waiting:
+		return "queued"
+	case call.Admitted, call.Dispatching, call.Running, call.Answered:
+	}
+	return "running"
+}
+
+// charged formats the cost of a call, or "" if it is unknown.
+func charged(c call.Call) string {
 	if c.Charged != nil {
 		return money(*c.Charged)
 	}
