@@ -45,11 +45,11 @@ func (s *library) routes() []edge.Route {
 		edge.Route{Method: http.MethodHead, Path: "/assets/hash/:hash", Handle: s.headByHash},
 		edge.Route{Method: http.MethodGet, Path: "/assets/tags/refine", Gate: s.lists, Handle: s.countTags},
 		edge.Route{Method: http.MethodGet, Path: "/assets/remote-metadata", Access: edge.Write, Handle: s.getRemote},
-		edge.Route{Method: http.MethodGet, Path: "/assets/:id", Handle: s.get},
-		edge.Route{Method: http.MethodPut, Path: "/assets/:id", Access: edge.Write, Handle: s.update},
-		edge.Route{Method: http.MethodDelete, Path: "/assets/:id", Access: edge.Write, Handle: s.deleteAsset},
-		edge.Route{Method: http.MethodGet, Path: "/assets/:id/content", Handle: s.getContent},
-		edge.Route{Method: http.MethodHead, Path: "/assets/:id/content", Handle: s.getContent},
+		edge.Route{Method: http.MethodGet, Path: "/assets/:id", Handle: edge.Of(s.read, s.get)},
+		edge.Route{Method: http.MethodPut, Path: "/assets/:id", Access: edge.Write, Handle: edge.Of(s.read, s.update)},
+		edge.Route{Method: http.MethodDelete, Path: "/assets/:id", Access: edge.Write, Handle: edge.Of(s.read, s.deleteAsset)},
+		edge.Route{Method: http.MethodGet, Path: "/assets/:id/content", Handle: edge.Of(s.read, s.getContent)},
+		edge.Route{Method: http.MethodHead, Path: "/assets/:id/content", Handle: edge.Of(s.read, s.getContent)},
 		edge.Route{Method: http.MethodPost, Path: "/assets/:id/tags", Access: edge.Write, Handle: s.addTags},
 		edge.Route{Method: http.MethodDelete, Path: "/assets/:id/tags", Access: edge.Write, Handle: s.removeTags},
 		edge.Route{Method: http.MethodGet, Path: "/tags", Gate: s.lists, Handle: s.listTags},
@@ -73,29 +73,17 @@ func (s *library) read(c *gin.Context) (asset.Asset, error) {
 }
 
 // get: GET /assets/{id}.
-func (s *library) get(c *gin.Context) error {
-	a, err := s.read(c)
-	if err != nil {
-		return err
-	}
+func (s *library) get(c *gin.Context, a asset.Asset) error {
 	return s.writeAsset(c, http.StatusOK, a, nil)
 }
 
 // deleteAsset: DELETE /assets/{id}.
-func (s *library) deleteAsset(c *gin.Context) error {
-	a, err := s.read(c)
-	if err != nil {
-		return err
-	}
+func (s *library) deleteAsset(c *gin.Context, a asset.Asset) error {
 	return s.delete(c, a.ID)
 }
 
 // getContent: GET /assets/{id}/content?disposition=. A browser saves the file unless the request asks for inline.
-func (s *library) getContent(c *gin.Context) error {
-	a, err := s.read(c)
-	if err != nil {
-		return err
-	}
+func (s *library) getContent(c *gin.Context, a asset.Asset) error {
 	return s.serve(c, a, a.Title(), !strings.EqualFold(c.Query("disposition"), "inline"))
 }
 
@@ -136,11 +124,7 @@ type changeRequest struct {
 }
 
 // update changes the name, type, metadata, preview and tags of an asset: PUT /assets/{id}.
-func (s *library) update(c *gin.Context) error {
-	a, err := s.read(c)
-	if err != nil {
-		return err
-	}
+func (s *library) update(c *gin.Context, a asset.Asset) error {
 	var req changeRequest
 	if err := request.JSON(c, &req); err != nil {
 		return err

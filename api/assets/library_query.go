@@ -9,7 +9,6 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/millrace-dev/millrace/api/cursor"
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/httperr"
 	"github.com/millrace-dev/millrace/api/request"
@@ -211,7 +210,7 @@ type libraryCursor struct {
 }
 
 // libraryListing makes the cursors of the library's listing.
-var libraryListing = cursor.Listing[libraryCursor]{Valid: func(c libraryCursor) bool {
+var libraryListing = request.Listing[libraryCursor]{Valid: func(c libraryCursor) bool {
 	return c.Created >= 1 && !strings.ContainsRune(c.Name, 0)
 }}
 

@@ -84,7 +84,7 @@ func (s *Surface) Routes() []edge.Route {
 }
 
 func (s *Surface) statusRoutes() []edge.Route {
-	return edge.Cloud(edge.Route{Method: http.MethodGet, Path: "/job/:id/status", Handle: s.getStatus})
+	return edge.Cloud(edge.Route{Method: http.MethodGet, Path: "/job/:id/status", Handle: edge.Of(s.job, s.getStatus)})
 }
 
 type statusResponse struct {
@@ -100,11 +100,7 @@ type statusResponse struct {
 }
 
 // getStatus says how far a job is: GET /job/{id}/status.
-func (s *Surface) getStatus(c *gin.Context) error {
-	j, err := jobio.Find(c, s.Reader)
-	if err != nil {
-		return err
-	}
+func (s *Surface) getStatus(c *gin.Context, j job.Job) error {
 	body := statusResponse{
 		ID: j.PublicID(), Status: contractState(j.State), RawStatus: raw(j), CreatedAt: edge.Timestamp(j.SubmittedAt),
 		UpdatedAt: edge.Timestamp(j.UpdatedAt), LastUpdate: edge.Timestamp(j.UpdatedAt),
@@ -289,3 +285,6 @@ func (s *Surface) postFree(c *gin.Context) error {
 	c.Status(http.StatusOK)
 	return nil
 }
+
+// job returns the caller's job that the path names.
+func (s *Surface) job(c *gin.Context) (job.Job, error) { return jobio.Find(c, s.Reader) }

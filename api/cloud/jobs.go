@@ -25,7 +25,7 @@ const maxBatchCancel = 1000
 func (s *Surface) jobRoutes() []edge.Route {
 	return edge.Cloud(
 		edge.Route{Method: http.MethodGet, Path: "/jobs", Handle: s.listJobs, Gate: s.Edge.JobLists},
-		edge.Route{Method: http.MethodGet, Path: "/jobs/:id", Handle: s.getJob},
+		edge.Route{Method: http.MethodGet, Path: "/jobs/:id", Handle: edge.Of(s.job, s.getJob)},
 		edge.Route{Method: http.MethodPost, Path: "/jobs/:id/cancel", Access: edge.Write, Handle: s.cancelJob},
 		edge.Route{Method: http.MethodPost, Path: "/jobs/cancel", Access: edge.Write, Handle: s.cancelJobs},
 	)
@@ -194,11 +194,7 @@ type nodeMeta struct {
 }
 
 // getJob: GET /jobs/{id}.
-func (s *Surface) getJob(c *gin.Context) error {
-	j, err := jobio.Find(c, s.Reader)
-	if err != nil {
-		return err
-	}
+func (s *Surface) getJob(c *gin.Context, j job.Job) error {
 	if err := s.requireShown(c, j); err != nil {
 		return err
 	}

@@ -89,11 +89,7 @@ func (s *Surface) compare(c *gin.Context, v page.Visitor, shown *JobPage, here i
 }
 
 // rerunForm shows a form of a job's inputs: GET /console/jobs/{id}/again.
-func (s *Surface) rerunForm(c *gin.Context, v page.Visitor) (console.Page, error) {
-	j, err := s.find(c, v)
-	if err != nil {
-		return nil, err
-	}
+func (s *Surface) rerunForm(c *gin.Context, v page.Visitor, j job.Job) (console.Page, error) {
 	g, err := s.graph(c, v, j)
 	if err != nil {
 		return nil, err
@@ -195,11 +191,7 @@ func changes(g *graph.Graph, fields map[string][]string) ([]job.Assignment, erro
 }
 
 // retry runs a job again as a new job, with the inputs that the form changes: POST /console/jobs/{id}/retry.
-func (s *Surface) retry(c *gin.Context, v page.Visitor) (string, error) {
-	j, err := s.find(c, v)
-	if err != nil {
-		return "", err
-	}
+func (s *Surface) retry(c *gin.Context, v page.Visitor, j job.Job) (string, error) {
 	if s.Retry == nil {
 		return "", fault.New(fault.NotFound, fault.CodeNotFound, "Jobs cannot be run again from here.")
 	}

@@ -125,7 +125,7 @@ func (s *Surface) Routes() []edge.Route {
 		s.page.Page("/gallery", page.Read, s.gallery),
 		s.page.File("/gallery/compare", page.ReadOne, s.compareTwo),
 		s.page.Page("/servers", page.Operator, s.servers),
-		s.page.Page("/jobs/:id", page.ReadOne, s.job),
+		s.page.Page("/jobs/:id", page.ReadOne, page.Of(s.find, s.job)),
 		s.page.Page("/jobs/:id/outputs/:asset", page.ReadOne, s.shown),
 		s.page.Page("/jobs/:id/outputs/:asset/use", page.ReadOne, s.use),
 		s.page.File("/jobs/:id/files/:asset", page.ReadOne, s.file),
@@ -133,9 +133,9 @@ func (s *Surface) Routes() []edge.Route {
 		s.page.Page("/jobs/bulk", page.ReadOne, s.preview),
 		s.page.Form("/jobs/bulk", page.Write, s.bulk),
 		s.page.File("/jobs/files.zip", page.ReadOne, s.archive),
-		s.page.Form("/jobs/:id/cancel", page.Write, s.cancel),
-		s.page.Page("/jobs/:id/again", page.Write, s.rerunForm),
-		s.page.LargeForm("/jobs/:id/retry", page.Write, maxInputs, s.retry),
+		s.page.Form("/jobs/:id/cancel", page.Write, page.Of(s.find, s.cancel)),
+		s.page.Page("/jobs/:id/again", page.Write, page.Of(s.find, s.rerunForm)),
+		s.page.LargeForm("/jobs/:id/retry", page.Write, maxInputs, page.Of(s.find, s.retry)),
 	)
 }
 

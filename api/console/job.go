@@ -113,11 +113,7 @@ func (p *JobPage) PreviewQuery() template.URL {
 	return "?" + console.Query(q)
 }
 
-func (s *Surface) job(c *gin.Context, id page.Visitor) (console.Page, error) {
-	found, err := s.find(c, id)
-	if err != nil {
-		return nil, err
-	}
+func (s *Surface) job(c *gin.Context, id page.Visitor, found job.Job) (console.Page, error) {
 	history, err := s.Histories.History(c.Request.Context(), id.Account, found.ID)
 	if err != nil {
 		return nil, err
@@ -270,11 +266,7 @@ func indented(raw json.RawMessage) string {
 	return b.String()
 }
 
-func (s *Surface) cancel(c *gin.Context, id page.Visitor) (string, error) {
-	j, err := s.find(c, id)
-	if err != nil {
-		return "", err
-	}
+func (s *Surface) cancel(c *gin.Context, id page.Visitor, j job.Job) (string, error) {
 	request, err := cancellation(c, id, j.ID)
 	if err != nil {
 		return "", err

@@ -238,6 +238,17 @@ func TimestampOrNil(t *time.Time) *string {
 	return &text
 }
 
+// Of returns the handler of a route about one thing, such as a job, which find reads from the path of a request.
+func Of[T any](find func(*gin.Context) (T, error), handle func(*gin.Context, T) error) func(*gin.Context) error {
+	return func(c *gin.Context) error {
+		found, err := find(c)
+		if err != nil {
+			return err
+		}
+		return handle(c, found)
+	}
+}
+
 // OK answers 200 with a body, unless there is an error, which it returns.
 func OK(c *gin.Context, body any, err error) error { return Answer(c, http.StatusOK, body, err) }
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/millrace-dev/millrace/api/cursor"
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/httperr"
 	"github.com/millrace-dev/millrace/api/jobio"
@@ -149,7 +148,7 @@ const (
 )
 
 // listing makes the cursors of the listing, which are positions in the order of submission.
-var listing = cursor.Listing[int64]{Kind: "j"}
+var listing = request.Listing[int64]{Kind: "j"}
 
 type jobsResponse struct {
 	Jobs []listedJob `json:"jobs"`
@@ -185,9 +184,7 @@ func (s *Surface) listJobs(c *gin.Context) error {
 		}
 		body.Jobs = append(body.Jobs, listedJob{rendered, rendered.CreatedAt, edge.Timestamp(j.UpdatedAt)})
 	}
-	if page.Next != 0 {
-		body.Next = listing.Format(page.Next)
-	}
+	body.Next = listing.Format(page.Next)
 	return edge.OK(c, body, nil)
 }
 
@@ -247,7 +244,7 @@ func (s *Surface) logRoutes() []edge.Route {
 	if s.Logs == nil {
 		return nil
 	}
-	return edge.V2(edge.Route{Method: http.MethodGet, Path: "/jobs/:id/logs", Handle: s.getLogs})
+	return edge.V2(edge.Route{Method: http.MethodGet, Path: "/jobs/:id/logs", Handle: edge.Of(s.job, s.getLogs)})
 }
 
 type logResponse struct {
@@ -258,11 +255,7 @@ type logResponse struct {
 }
 
 // getLogs serves the log of a job, or 204 while the log is empty: GET /api/v2/jobs/{id}/logs.
-func (s *Surface) getLogs(c *gin.Context) error {
-	j, err := jobio.Find(c, s.Reader)
-	if err != nil {
-		return err
-	}
+func (s *Surface) getLogs(c *gin.Context, j job.Job) error {
 	log, err := s.Logs.Log(c.Request.Context(), j.Account, j.ID)
 	if err != nil {
 		return err

@@ -90,9 +90,9 @@ func (s *Surface) jobRoutes() []edge.Route {
 	return edge.V2(
 		edge.Route{Method: http.MethodPost, Path: "/jobs", Access: edge.Store, Limit: s.opts.MaxPrompt, Handle: s.postJob},
 		edge.Route{Method: http.MethodGet, Path: "/jobs", Handle: s.listJobs, Gate: s.Edge.JobLists},
-		edge.Route{Method: http.MethodGet, Path: "/jobs/:id", Handle: s.getJob},
-		edge.Route{Method: http.MethodGet, Path: "/jobs/:id/workflow", Handle: s.getWorkflow},
-		edge.Route{Method: http.MethodPost, Path: "/jobs/:id/cancel", Access: edge.Write, Handle: s.cancelJob},
+		edge.Route{Method: http.MethodGet, Path: "/jobs/:id", Handle: edge.Of(s.find, s.writeJob)},
+		edge.Route{Method: http.MethodGet, Path: "/jobs/:id/workflow", Handle: edge.Of(s.job, s.getWorkflow)},
+		edge.Route{Method: http.MethodPost, Path: "/jobs/:id/cancel", Access: edge.Write, Handle: edge.Of(s.job, s.cancelJob)},
 	)
 }
 
@@ -245,15 +245,7 @@ func priorityOf(j job.Job) int {
 	return int(steps)
 }
 
-// getJob: GET /api/v2/jobs/{id}.
-func (s *Surface) getJob(c *gin.Context) error {
-	j, err := s.find(c)
-	if err != nil {
-		return err
-	}
-	return s.writeJob(c, j)
-}
-
+// writeJob answers with a job: GET /api/v2/jobs/{id}.
 func (s *Surface) writeJob(c *gin.Context, j job.Job) error {
 	body, err := s.renderJob(c, j)
 	return edge.OK(c, body, err)
@@ -266,11 +258,7 @@ type workflowResponse struct {
 
 // getWorkflow returns the graph that ran, without extra_data: GET /api/v2/jobs/{id}/workflow. References to assets
 // are replaced by the names of their files.
-func (s *Surface) getWorkflow(c *gin.Context) error {
-	j, err := jobio.Find(c, s.Reader)
-	if err != nil {
-		return err
-	}
+func (s *Surface) getWorkflow(c *gin.Context, j job.Job) error {
 	src, err := s.Sources.Load(c.Request.Context(), j.Account, j.ID)
 	if err != nil {
 		return err
@@ -285,18 +273,15 @@ func (s *Surface) getWorkflow(c *gin.Context) error {
 
 // cancelJob cancels a job and answers with its new state: POST /api/v2/jobs/{id}/cancel. It does not change a job
 // that has ended.
-func (s *Surface) cancelJob(c *gin.Context) error {
-	j, err := jobio.Find(c, s.Reader)
-	if err != nil {
+func (s *Surface) cancelJob(c *gin.Context, j job.Job) error {
+	if j.State.Final() {
+		return s.writeJob(c, j)
+	}
+	if _, err := s.Jobs.CancelMany(c.Request.Context(), j.Account, []job.ID{j.ID}, edge.RequestID(c)); err != nil {
 		return err
 	}
-	if !j.State.Final() {
-		if _, err := s.Jobs.CancelMany(c.Request.Context(), j.Account, []job.ID{j.ID}, edge.RequestID(c)); err != nil {
-			return err
-		}
-		if j, err = jobio.Find(c, s.Reader); err != nil {
-			return err
-		}
-	}
-	return s.writeJob(c, j)
+	return edge.Of(s.job, s.writeJob)(c)
 }
+
+// job returns the caller's job that the path names.
+func (s *Surface) job(c *gin.Context) (job.Job, error) { return jobio.Find(c, s.Reader) }

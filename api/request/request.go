@@ -5,6 +5,7 @@ package request
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"io"
@@ -329,4 +330,62 @@ func IdempotencyKey(r *http.Request) (string, error) {
 		return "", httperr.Invalidf("Idempotency-Key must have 1 to %d bytes of UTF-8", maxKey)
 	}
 	return values[0], nil
+}
+
+// Listing formats and parses the cursors of one listing: opaque texts that hold the position at which the next page
+// begins. A listing refuses the cursors of every other one. T is the position at which a page ends.
+type Listing[T comparable] struct {
+	Kind  string       // begins the content of a cursor, so that a cursor of another listing is recognised
+	Valid func(T) bool // reports whether a page can end at this position; nil = a number must be positive
+}
+
+// Format returns the cursor of the page after end, "" for the zero T.
+func (l Listing[T]) Format(end T) string {
+	var none T
+	if end == none {
+		return ""
+	}
+	raw, err := json.Marshal(end)
+	if err != nil {
+		panic(err) // the ends of pages are numbers and texts, which always marshal
+	}
+	return base64.RawURLEncoding.EncodeToString(append([]byte(l.Kind), raw...))
+}
+
+// Parse returns the position at which the page of a cursor begins. A cursor that Format did not make is Invalid,
+// invalid_cursor.
+func (l Listing[T]) Parse(text string) (end T, err error) {
+	var none T
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	rest, ours := strings.CutPrefix(string(raw), l.Kind)
+	if err != nil || !ours {
+		return end, invalidCursor()
+	}
+	d := json.NewDecoder(bytes.NewReader([]byte(rest)))
+	d.DisallowUnknownFields()
+	if d.Decode(&end) != nil || d.More() || !l.valid(end) {
+		return none, invalidCursor()
+	}
+	return end, nil
+}
+
+// Read parses a query parameter. Without the parameter, the listing begins at the zero T.
+func (l Listing[T]) Read(c *gin.Context, parameter string) (begin T, err error) {
+	text, given := c.GetQuery(parameter)
+	if !given {
+		return begin, nil
+	}
+	return l.Parse(text)
+}
+
+func (l Listing[T]) valid(end T) bool {
+	if l.Valid != nil {
+		return l.Valid(end)
+	}
+	n, number := any(end).(int64)
+	return !number || n > 0
+}
+
+func invalidCursor() error {
+	return fault.New(fault.Invalid, fault.CodeInvalidCursor, "the cursor does not belong to this listing")
 }

@@ -278,11 +278,7 @@ func (s *Surface) postRequest(c *gin.Context) error {
 }
 
 // getRequest serves the status of a request: GET …/requests/{id}/status.
-func (s *Surface) getRequest(c *gin.Context) error {
-	h, err := s.handle(c)
-	if err != nil {
-		return err
-	}
+func (s *Surface) getRequest(c *gin.Context, h call.Handle) error {
 	p, err := s.Calls.Status(c.Request.Context(), h)
 	if err != nil {
 		return s.unknownRequest(c, err)
@@ -300,11 +296,7 @@ func (s *Surface) progress(c *gin.Context, status int, p call.Progress) {
 }
 
 // getResult returns the answer of a request, or 202 while it has none: GET …/requests/{id}.
-func (s *Surface) getResult(c *gin.Context) error {
-	h, err := s.handle(c)
-	if err != nil {
-		return err
-	}
+func (s *Surface) getResult(c *gin.Context, h call.Handle) error {
 	res, p, err := s.Calls.Result(c.Request.Context(), h)
 	switch {
 	case err != nil:
@@ -317,11 +309,7 @@ func (s *Surface) getResult(c *gin.Context) error {
 }
 
 // putCancel requests that a request stop, best effort: PUT …/requests/{id}/cancel.
-func (s *Surface) putCancel(c *gin.Context) error {
-	h, err := s.handle(c)
-	if err != nil {
-		return err
-	}
+func (s *Surface) putCancel(c *gin.Context, h call.Handle) error {
 	active, err := s.Calls.Cancel(c.Request.Context(), h, edge.RequestID(c))
 	if err != nil {
 		return s.unknownRequest(c, err)

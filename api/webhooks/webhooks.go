@@ -12,7 +12,6 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
-	"github.com/millrace-dev/millrace/api/cursor"
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/httperr"
 	"github.com/millrace-dev/millrace/api/request"
@@ -55,12 +54,12 @@ func (s *Surface) Routes() []edge.Route {
 		edge.Route{Method: http.MethodGet, Path: "/webhooks", Handle: s.listWebhooks},
 		edge.Route{Method: http.MethodPost, Path: "/webhooks", Access: edge.Write, Handle: s.postWebhook},
 		edge.Route{Method: http.MethodGet, Path: "/webhooks/:id", Handle: s.getWebhook},
-		edge.Route{Method: http.MethodPatch, Path: "/webhooks/:id", Access: edge.Write, Handle: s.patchWebhook},
+		edge.Route{Method: http.MethodPatch, Path: "/webhooks/:id", Access: edge.Write, Handle: edge.Of(webhookID, s.patchWebhook)},
 		edge.Route{Method: http.MethodDelete, Path: "/webhooks/:id", Access: edge.Write, Handle: s.deleteWebhook},
-		edge.Route{Method: http.MethodPost, Path: "/webhooks/:id/secret", Access: edge.Write, Handle: s.rotateWebhook},
-		edge.Route{Method: http.MethodPost, Path: "/webhooks/:id/test", Access: edge.Write, Handle: s.testWebhook},
-		edge.Route{Method: http.MethodPost, Path: "/webhooks/:id/replay", Access: edge.Write, Handle: s.replayWebhook},
-		edge.Route{Method: http.MethodGet, Path: "/webhooks/:id/deliveries", Handle: s.listDeliveries},
+		edge.Route{Method: http.MethodPost, Path: "/webhooks/:id/secret", Access: edge.Write, Handle: edge.Of(webhookID, s.rotateWebhook)},
+		edge.Route{Method: http.MethodPost, Path: "/webhooks/:id/test", Access: edge.Write, Handle: edge.Of(webhookID, s.testWebhook)},
+		edge.Route{Method: http.MethodPost, Path: "/webhooks/:id/replay", Access: edge.Write, Handle: edge.Of(webhookID, s.replayWebhook)},
+		edge.Route{Method: http.MethodGet, Path: "/webhooks/:id/deliveries", Handle: edge.Of(s.webhook, s.listDeliveries)},
 		edge.Route{Method: http.MethodGet, Path: "/webhooks/:id/deliveries/:delivery", Handle: s.getDelivery},
 		edge.Route{Method: http.MethodPost, Path: "/webhooks/:id/deliveries/:delivery/replay", Access: edge.Write, Handle: s.replayDelivery},
 	)
@@ -152,11 +151,7 @@ func (s *Surface) webhook(c *gin.Context) (webhook.EndpointWithURL, error) {
 }
 
 // patchWebhook changes the fields that the body names: PATCH /api/v2/webhooks/{id}.
-func (s *Surface) patchWebhook(c *gin.Context) error {
-	id, err := webhookID(c)
-	if err != nil {
-		return err
-	}
+func (s *Surface) patchWebhook(c *gin.Context, id webhook.ID) error {
 	var req webhookRequest
 	if err := request.Strict(c, &req); err != nil {
 		return err
@@ -180,11 +175,7 @@ func (s *Surface) deleteWebhook(c *gin.Context) error {
 
 // rotateWebhook makes a new secret, which is shown once: POST /api/v2/webhooks/{id}/secret. The old secret keeps
 // signing for a while.
-func (s *Surface) rotateWebhook(c *gin.Context) error {
-	id, err := webhookID(c)
-	if err != nil {
-		return err
-	}
+func (s *Surface) rotateWebhook(c *gin.Context, id webhook.ID) error {
 	var req struct {
 		OldGoodFor *int64 `json:"old_good_for"` // seconds
 	}
@@ -207,11 +198,7 @@ func (s *Surface) rotateWebhook(c *gin.Context) error {
 }
 
 // testWebhook sends a message of type webhook.test: POST /api/v2/webhooks/{id}/test.
-func (s *Surface) testWebhook(c *gin.Context) error {
-	id, err := webhookID(c)
-	if err != nil {
-		return err
-	}
+func (s *Surface) testWebhook(c *gin.Context, id webhook.ID) error {
 	delivery, err := s.Endpoints.Test(c.Request.Context(), edge.Caller(c).Account, id, actor(c))
 	if err != nil {
 		return err
@@ -220,11 +207,7 @@ func (s *Surface) testWebhook(c *gin.Context) error {
 }
 
 // replayWebhook attempts all dead letters of an endpoint again: POST /api/v2/webhooks/{id}/replay.
-func (s *Surface) replayWebhook(c *gin.Context) error {
-	id, err := webhookID(c)
-	if err != nil {
-		return err
-	}
+func (s *Surface) replayWebhook(c *gin.Context, id webhook.ID) error {
 	n, err := s.Endpoints.Replay(c.Request.Context(), edge.Caller(c).Account, id, nil, actor(c))
 	return edge.Answer(c, http.StatusAccepted, map[string]any{"replayed": n, "more": n == webhook.MostReplayed}, err)
 }
@@ -233,7 +216,7 @@ func (s *Surface) replayWebhook(c *gin.Context) error {
 const defaultListed = 20
 
 // listing makes the cursors of deliveries, which are positions in the order of creation.
-var listing = cursor.Listing[int64]{Kind: "w"}
+var listing = request.Listing[int64]{Kind: "w"}
 
 // deliveryBody is a delivery. Its id is the webhook-id header of every attempt.
 type deliveryBody struct {
@@ -275,15 +258,12 @@ func renderDelivery(d webhook.Delivery) deliveryBody {
 }
 
 // listDeliveries lists deliveries newest first: GET /api/v2/webhooks/{id}/deliveries?status=&limit=&cursor=.
-func (s *Surface) listDeliveries(c *gin.Context) error {
-	w, err := s.webhook(c)
-	if err != nil {
-		return err
-	}
+func (s *Surface) listDeliveries(c *gin.Context, w webhook.EndpointWithURL) error {
 	q := webhook.Query{Account: edge.Caller(c).Account, Webhook: w.ID, State: webhook.State(c.Query("status"))}
 	if q.State != "" && !slices.Contains(webhook.States(), q.State) {
 		return httperr.Invalidf("status must be pending, delivered or dead")
 	}
+	var err error
 	if q.Limit, err = request.Limit(c, defaultListed); err != nil {
 		return err
 	}
@@ -301,9 +281,7 @@ func (s *Surface) listDeliveries(c *gin.Context) error {
 	for i, d := range page.Deliveries {
 		body.Deliveries[i] = renderDelivery(d)
 	}
-	if page.Next != 0 {
-		body.Next = listing.Format(page.Next)
-	}
+	body.Next = listing.Format(page.Next)
 	return edge.OK(c, body, nil)
 }
 

@@ -125,16 +125,13 @@ func expired(one call.Call) bool {
 }
 
 // call shows a call and its answer, if it has one: GET /console/calls/{id}.
-func (r *Section) call(c *gin.Context, v page.Visitor) (console.Page, error) {
-	one, err := r.findCall(c, v)
-	if err != nil {
-		return nil, err
-	}
+func (r *Section) call(c *gin.Context, v page.Visitor, one call.Call) (console.Page, error) {
 	shown := &CallPage{Frame: console.Frame{Title: "Call of " + one.Model}, Call: one, Took: duration(one), Gone: expired(one)}
 	if shown.Live = one.EndedAt == nil; shown.Live {
 		shown.Every = refreshEvery
 		shown.Cancels = one.Mode == call.Queued && !one.Canceling
 	}
+	var err error
 	if shown.Waits = one.State == call.Waiting; shown.Waits {
 		if shown.Ahead, err = r.Record.Ahead(c.Request.Context(), one.Account, one.ID); err != nil {
 			return nil, err
@@ -276,11 +273,7 @@ func extension(contentType string) string {
 }
 
 // rerunForm shows the form of a call's model, filled with the inputs of the call: GET /console/calls/{id}/again.
-func (r *Section) rerunForm(c *gin.Context, v page.Visitor) (console.Page, error) {
-	one, err := r.findCall(c, v)
-	if err != nil {
-		return nil, err
-	}
+func (r *Section) rerunForm(c *gin.Context, v page.Visitor, one call.Call) (console.Page, error) {
 	if err := r.enabled(v); err != nil {
 		return nil, err
 	}
@@ -302,11 +295,7 @@ func (r *Section) rerunForm(c *gin.Context, v page.Visitor) (console.Page, error
 }
 
 // cancel requests that a call stop: POST /console/calls/{id}/cancel.
-func (r *Section) cancel(c *gin.Context, v page.Visitor) (string, error) {
-	one, err := r.findCall(c, v)
-	if err != nil {
-		return "", err
-	}
+func (r *Section) cancel(c *gin.Context, v page.Visitor, one call.Call) (string, error) {
 	if _, err := r.Calls.Cancel(c.Request.Context(), call.Handle{Account: v.Account, Call: one.ID}, edge.RequestID(c)); err != nil {
 		return "", public(err)
 	}

@@ -119,15 +119,15 @@ func (r *Section) Routes() []edge.Route {
 	routes := []edge.Route{
 		r.page.Page("/models", page.Read, r.list),
 		r.page.Page("/calls", page.Read, r.calls),
-		r.page.Page("/calls/:id", page.ReadOne, r.call),
-		r.page.Page("/calls/:id/again", page.ReadOne, r.rerunForm),
+		r.page.Page("/calls/:id", page.ReadOne, page.Of(r.findCall, r.call)),
+		r.page.Page("/calls/:id/again", page.ReadOne, page.Of(r.findCall, r.rerunForm)),
 		r.page.File("/calls/:id/answer", page.ReadOne, r.downloadAnswer),
-		r.page.Form("/calls/:id/cancel", page.Write, r.cancel),
+		r.page.Form("/calls/:id/cancel", page.Write, page.Of(r.findCall, r.cancel)),
 	}
 	for _, path := range []string{"/models/:provider/:model", "/models/:provider/:model/:variant"} {
 		price := r.page.Answer(path+"/price", page.Read, r.price)
 		price.Limit = maxForm
-		routes = append(routes, r.page.Page(path, page.Read, r.model), price, r.page.LargeForm(path+"/run", page.Write, maxForm, r.run))
+		routes = append(routes, r.page.Page(path, page.Read, page.Of(r.find, r.model)), price, r.page.LargeForm(path+"/run", page.Write, maxForm, r.run))
 	}
 	return routes
 }
@@ -195,11 +195,7 @@ func (r *Section) find(c *gin.Context, v page.Visitor) (*catalog.Model, error) {
 }
 
 // model shows the form of a model with its example: GET /console/models/{provider}/{model}.
-func (r *Section) model(c *gin.Context, v page.Visitor) (console.Page, error) {
-	m, err := r.find(c, v)
-	if err != nil {
-		return nil, err
-	}
+func (r *Section) model(c *gin.Context, v page.Visitor, m *catalog.Model) (console.Page, error) {
 	return r.form(c, v, m, m.Example)
 }
 

@@ -148,11 +148,7 @@ func (r *Section) find(c *gin.Context, v page.Visitor) (asset.Asset, error) {
 }
 
 // asset shows an asset: GET /console/assets/{id}.
-func (r *Section) asset(c *gin.Context, v page.Visitor) (console.Page, error) {
-	a, err := r.find(c, v)
-	if err != nil {
-		return nil, err
-	}
+func (r *Section) asset(c *gin.Context, v page.Visitor, a asset.Asset) (console.Page, error) {
 	shown := &AssetPage{Frame: console.Frame{Title: a.Title()}, Of: a, Line: listed(a), CanDelete: changes(v)}
 	switch kind, _, _ := strings.Cut(a.ContentType, "/"); {
 	case a.State != asset.Live:

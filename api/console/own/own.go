@@ -83,7 +83,7 @@ func (r *Section) Routes() []edge.Route {
 	if r.Assets != nil {
 		routes = append(routes,
 			r.page.Page("/assets", page.ReadOne, r.assets),
-			r.page.Page("/assets/:id", page.ReadOne, r.asset),
+			r.page.Page("/assets/:id", page.ReadOne, page.Of(r.find, r.asset)),
 			r.page.File("/assets/:id/file", page.ReadOne, r.file),
 			r.page.File("/assets/:id/thumb", page.ReadOne, r.thumb),
 			r.page.Form("/assets/:id/delete", page.Write, r.deleteAsset))
@@ -92,7 +92,7 @@ func (r *Section) Routes() []edge.Route {
 		routes = append(routes,
 			r.page.Page("/webhooks", page.ReadOne, r.webhooks),
 			r.page.Answer("/webhooks", page.Write, r.register),
-			r.page.Page("/webhooks/:id", page.ReadOne, r.webhook),
+			r.page.Page("/webhooks/:id", page.ReadOne, page.Of(r.endpoint, r.webhook)),
 			r.page.Form("/webhooks/:id/:change", page.Write, r.changeWebhook))
 	}
 	if r.keyed() {

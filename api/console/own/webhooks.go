@@ -85,11 +85,7 @@ func (r *Section) endpoint(c *gin.Context, v page.Visitor) (webhook.EndpointWith
 }
 
 // webhook shows an endpoint and the deliveries to it: GET /console/webhooks/{id}?status=.
-func (r *Section) webhook(c *gin.Context, v page.Visitor) (console.Page, error) {
-	e, err := r.endpoint(c, v)
-	if err != nil {
-		return nil, err
-	}
+func (r *Section) webhook(c *gin.Context, v page.Visitor, e webhook.EndpointWithURL) (console.Page, error) {
 	shown := &WebhookPage{
 		Frame: console.Frame{Title: "Webhook", Live: true, Every: refreshEvery}, Of: e, Status: webhook.State(c.Query("status")),
 		States: webhook.States(), CanChange: changes(v), Notice: describeReplay(c.Query("replayed")),
@@ -98,6 +94,7 @@ func (r *Section) webhook(c *gin.Context, v page.Visitor) (console.Page, error) 
 		return nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "%.32q is not a state of a delivery.", string(shown.Status))
 	}
 	q := webhook.Query{Account: v.Account, Webhook: e.ID, State: shown.Status, Limit: deliveriesShown}
+	var err error
 	if q.Before, err = page.Before(c); err != nil {
 		return nil, err
 	}

@@ -279,6 +279,19 @@ func Before(c *gin.Context) (int64, error) {
 	return n, nil
 }
 
+// Of returns the handler of a page or a form about one thing, such as a job, which find reads from the path.
+func Of[T, R any](find func(*gin.Context, Visitor) (T, error),
+	handle func(*gin.Context, Visitor, T) (R, error),
+) func(*gin.Context, Visitor) (R, error) {
+	return func(c *gin.Context, v Visitor) (none R, err error) {
+		found, err := find(c, v)
+		if err != nil {
+			return none, err
+		}
+		return handle(c, v, found)
+	}
+}
+
 // ByToken reports whether the visitor signed in with the operators' token.
 func (v Visitor) ByToken() bool { return v.token }
 
