@@ -45,11 +45,12 @@ func (e *Edge) identity(c *gin.Context) (account.Identity, error) {
 	if err != nil {
 		return account.Identity{}, err
 	}
-	auth := e.Auth
-	if where := httperr.SurfaceOf(c.Request.URL.Path); e.KeysOfV2 != nil && (where == httperr.V2 || where == httperr.Assets) {
-		auth = e.KeysOfV2
+	if e.KeysOfV2 != nil {
+		if where := httperr.SurfaceOf(c.Request.URL.Path); where == httperr.V2 || where == httperr.Assets {
+			return e.KeysOfV2.Authenticate(c.Request.Context(), secret)
+		}
 	}
-	return auth.Authenticate(c.Request.Context(), secret)
+	return e.Auth.Authenticate(c.Request.Context(), secret)
 }
 
 const identityKey = "millrace.identity"

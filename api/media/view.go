@@ -185,11 +185,6 @@ func (s *Surface) showPreview(c *gin.Context, e files.Entry) error {
 	return nil
 }
 
-// claimImage waits for a slot to decode an image.
-func (s *Surface) claimImage(ctx context.Context, account string) (release func(), err error) {
-	return s.images.Begin(ctx, account)
-}
-
 // invalidImage turns an error of an image into the contract's 400.
 func invalidImage(err error) error {
 	if fault.CodeOf(err) == fault.CodeInvalidImage { // the error is specific already

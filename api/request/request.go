@@ -389,3 +389,19 @@ func (l Listing[T]) valid(end T) bool {
 func invalidCursor() error {
 	return fault.New(fault.Invalid, fault.CodeInvalidCursor, "the cursor does not belong to this listing")
 }
+
+// IdleReader reads the body of a client and fails when the client sends nothing for longer than Idle. Such a client
+// would keep a connection, a goroutine and a file for ever.
+type IdleReader struct {
+	io.Reader
+	Conn *http.ResponseController
+	Idle time.Duration
+}
+
+// Read implements io.Reader.
+func (b IdleReader) Read(p []byte) (int, error) {
+	if err := b.Conn.SetReadDeadline(time.Now().Add(b.Idle)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return 0, err
+	}
+	return b.Reader.Read(p)
+}
