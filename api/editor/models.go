@@ -22,7 +22,9 @@ func (s *Surface) modelRoutes() []edge.Route {
 		edge.Route{Method: http.MethodGet, Path: "/models", Access: edge.Public, Handle: s.getModelFolders},
 		edge.Route{Method: http.MethodGet, Path: "/models/:folder", Access: edge.Public, Handle: s.getModels},
 		edge.Route{Method: http.MethodGet, Path: "/experiment/models", Access: edge.Public, Handle: edge.Of(s.models, s.getExperimentFolders)},
-		edge.Route{Method: http.MethodGet, Path: "/experiment/models/:folder", Access: edge.Public, Handle: edge.Of(s.folder, s.getExperimentModels)},
+		edge.Route{
+			Method: http.MethodGet, Path: "/experiment/models/:folder", Access: edge.Public, Handle: edge.Of(s.folder, s.getExperimentModels),
+		},
 		edge.Route{Method: http.MethodGet, Path: "/experiment/models/preview/:folder/:index/:name", Access: edge.Public, Handle: noPreview},
 		edge.Route{Method: http.MethodGet, Path: "/embeddings", Access: edge.Public, Handle: edge.Of(s.models, s.getEmbeddings)},
 		edge.Route{Method: http.MethodGet, Path: "/users", Access: edge.Public, Handle: always(userConfig{Storage: "server", Migrated: true})},

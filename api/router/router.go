@@ -99,7 +99,9 @@ func (s *Surface) Routes() []edge.Route {
 		},
 		edge.Route{Method: http.MethodGet, Path: "/v2" + model + "/requests/:id", Handle: edge.Of(s.handle, s.getResult)},
 		edge.Route{Method: http.MethodGet, Path: "/v2" + model + "/requests/:id/status", Handle: edge.Of(s.handle, s.getRequest)},
-		edge.Route{Method: http.MethodPut, Path: "/v2" + model + "/requests/:id/cancel", Access: edge.Write, Handle: edge.Of(s.handle, s.putCancel)},
+		edge.Route{
+			Method: http.MethodPut, Path: "/v2" + model + "/requests/:id/cancel", Access: edge.Write, Handle: edge.Of(s.handle, s.putCancel),
+		},
 	))
 }
 

@@ -127,7 +127,8 @@ func (r *Section) Routes() []edge.Route {
 	for _, path := range []string{"/models/:provider/:model", "/models/:provider/:model/:variant"} {
 		price := r.page.Answer(path+"/price", page.Read, r.price)
 		price.Limit = maxForm
-		routes = append(routes, r.page.Page(path, page.Read, page.Of(r.find, r.model)), price, r.page.LargeForm(path+"/run", page.Write, maxForm, r.run))
+		routes = append(routes, price, r.page.Page(path, page.Read, page.Of(r.find, r.model)),
+			r.page.LargeForm(path+"/run", page.Write, maxForm, r.run))
 	}
 	return routes
 }
