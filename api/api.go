@@ -4,12 +4,16 @@
 package api
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
 
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/httperr"
+	"github.com/millrace-dev/millrace/api/jobio"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/load"
 )
 
 // Surface is a part of the API.
@@ -41,4 +45,23 @@ func New(e *edge.Edge, surfaces ...Surface) (http.Handler, error) {
 		}
 		return httperr.NoSuchPath()
 	})
+}
+
+// Bounded returns commands whose submissions pass a gate: requests beyond what the machine can do are refused, and do not
+// wait in line. The bodies of requests are read before.
+func Bounded(c jobio.Commands, submissions *load.Gate) jobio.Commands { return bounded{c, submissions} }
+
+type bounded struct {
+	jobio.Commands
+	submissions *load.Gate
+}
+
+// Submit implements jobio.Commands.
+func (b bounded) Submit(ctx context.Context, sub job.Submission) (job.Submitted, error) {
+	end, err := b.submissions.Begin(ctx, sub.Account)
+	if err != nil {
+		return job.Submitted{}, err
+	}
+	defer end()
+	return b.Commands.Submit(ctx, sub)
 }

@@ -32,10 +32,10 @@ import (
 // Deps are the parts over which tests start the API; nil = its surface has no routes, or does without it.
 type Deps struct {
 	Auth      edge.Authenticator
-	Jobs      api.Commands
-	Reader    JobReader
-	Queue     JobQueue
-	Sources   cloud.Sources
+	Jobs      jobio.Commands
+	Reader    jobio.Reader
+	Queue     jobio.Queue
+	Sources   jobio.Sources
 	Steps     jobio.Steps
 	Links     jobio.Links
 	Live      live.Source
@@ -65,18 +65,6 @@ type Deps struct {
 	Logger    *slog.Logger
 }
 
-// JobReader reads jobs for all surfaces.
-type JobReader interface {
-	cloud.Reader
-	jobs.Reader
-}
-
-// JobQueue reads the queues of accounts.
-type JobQueue interface {
-	cloud.Queue
-	jobio.Queue
-}
-
 // Files stores the files of accounts.
 type Files interface {
 	media.Files
@@ -100,7 +88,7 @@ type Editor struct {
 type ModelRouter struct {
 	Models     *modelrouter.Offers
 	Calls      router.Calls
-	Tokens     router.Authenticator
+	Tokens     edge.Authenticator
 	Cursors    *catalog.Cursors
 	NoFallback bool
 }
@@ -109,7 +97,7 @@ type ModelRouter struct {
 type Options struct {
 	Mode           account.Mode   // default none
 	PublicURL      string         // base of absolute links, with an optional path prefix; "" = derived from the request
-	AllowedHosts   []string       // Host names accepted in mode none beside loopback names; "*" = any
+	AnyHost        bool           // any Host name is accepted in mode none
 	AllowedOrigins []string       // origins of other web pages that may call the API; "*" = all (not in mode none)
 	TrustedProxies []netip.Prefix // proxies whose X-Forwarded-* headers are trusted
 	MaxBody        int64          // bytes of ordinary JSON requests, default 1 MiB
@@ -148,7 +136,7 @@ func New(d Deps, o Options) (http.Handler, error) {
 		shared.Cookies = d.Editor.Sealer
 	}
 	e, err := edge.New(shared, edge.Options{
-		Mode: o.Mode, PublicURL: o.PublicURL, AllowedHosts: o.AllowedHosts, AllowedOrigins: o.AllowedOrigins,
+		Mode: o.Mode, PublicURL: o.PublicURL, AnyHost: o.AnyHost, AllowedOrigins: o.AllowedOrigins,
 		TrustedProxies: o.TrustedProxies, MaxBody: o.MaxBody, Recheck: o.Recheck,
 	})
 	if err != nil {
@@ -218,7 +206,7 @@ func (d Deps) files(e *edge.Edge, o Options) []api.Surface {
 func (d Deps) console(e *edge.Edge) api.Surface {
 	deps := console.Deps{Edge: e, Jobs: d.Jobs, Reader: d.Reader, Sources: d.Sources, Links: d.Links, Sealer: d.Console, Live: d.Live}
 	if d.Classes != nil {
-		deps.Submit, deps.Classes = d.Jobs, d.Classes
+		deps.Classes = d.Classes
 	}
 	if d.Files != nil && d.Assets != nil {
 		deps.Files, deps.Own = d.Files, own.Deps{Assets: d.AssetView, Deleter: d.Assets, Files: d.Files}

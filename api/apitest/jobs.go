@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millrace-dev/millrace/api/jobio"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -275,7 +276,7 @@ func FinishedJob(id job.ID, state job.State) job.Job {
 }
 
 // Undocumented are the parts of a harness over another reader, for a server that nothing stands before.
-func Undocumented(t *testing.T, reader JobReader) (deps Deps) {
+func Undocumented(t *testing.T, reader jobio.Reader) (deps Deps) {
 	t.Helper()
 	StartWith(t, Options{}, func(d *Deps) { d.Reader, deps = reader, *d })
 	deps.Reader = reader

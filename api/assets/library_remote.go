@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"mime"
-	"net/http"
 	"net/url"
 	"path"
 	"time"
@@ -205,6 +204,5 @@ func (s *library) getRemote(c *gin.Context) error {
 			Code: fault.CodeSourceTooLarge, Message: request.FileTooLarge(s.opts.MaxUpload).Error(), Field: "content_length",
 		})
 	}
-	c.PureJSON(http.StatusOK, body)
-	return nil
+	return edge.OK(c, body, nil)
 }

@@ -61,11 +61,7 @@ func (s *Surface) postPrompt(c *gin.Context) error {
 		return err
 	}
 	done, err := s.submit(c, sub)
-	if err != nil {
-		return err
-	}
-	c.PureJSON(http.StatusOK, promptResponse{PromptID: done.Job.PublicID(), Number: done.Job.Number, NodeErrors: nodeErrors(done.Accepted)})
-	return nil
+	return edge.OK(c, promptResponse{PromptID: done.Job.PublicID(), Number: done.Job.Number, NodeErrors: nodeErrors(done.Accepted)}, err)
 }
 
 // submit hands a submission over. Where its graph calls partners and it carries no key for them, that with which the
@@ -157,11 +153,7 @@ func nodeErrors(a *graph.Accepted) graph.NodeErrors {
 // getPrompt says how many jobs wait or run: GET /prompt.
 func (s *Surface) getPrompt(c *gin.Context) error {
 	remaining, err := s.Queue.Remaining(c.Request.Context(), edge.Caller(c).Account)
-	if err != nil {
-		return err
-	}
-	c.PureJSON(http.StatusOK, gin.H{"exec_info": gin.H{"queue_remaining": remaining}})
-	return nil
+	return edge.OK(c, gin.H{"exec_info": gin.H{"queue_remaining": remaining}}, err)
 }
 
 // clientID is the name of a client, which may be a text or a number: ComfyUI takes either.

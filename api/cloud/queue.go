@@ -195,11 +195,7 @@ func (s *Surface) postQueue(c *gin.Context) error {
 		canceled = append(canceled, cleared...)
 	}
 	public, err := s.Reader.PublicIDs(c.Request.Context(), canceled)
-	if err != nil {
-		return err
-	}
-	c.PureJSON(http.StatusOK, queueDeleted{Deleted: append([]job.PublicID{}, public...), Cleared: req.Clear})
-	return nil
+	return edge.OK(c, queueDeleted{Deleted: append([]job.PublicID{}, public...), Cleared: req.Clear}, err)
 }
 
 // cancelNamed cancels the jobs of the caller that clients name so, and returns those that were active.
@@ -236,14 +232,12 @@ func (s *Surface) postInterrupt(c *gin.Context) error {
 	case err != nil:
 		return err
 	case len(only) == 0 && req.PromptID != "": // it names no job, so none is running under it
-		c.PureJSON(http.StatusOK, struct{}{})
-		return nil
+		return edge.OK(c, struct{}{}, nil)
 	case len(only) == 0:
 		only = []job.ID{""}
 	}
 	if _, err := s.Jobs.Interrupt(c.Request.Context(), edge.Caller(c).Account, only[0], edge.RequestID(c)); err != nil {
 		return err
 	}
-	c.PureJSON(http.StatusOK, struct{}{})
-	return nil
+	return edge.OK(c, struct{}{}, nil)
 }

@@ -64,18 +64,11 @@ func (s *Surface) compare(c *gin.Context, v page.Visitor, shown *JobPage, here i
 	if text == "" {
 		return nil
 	}
-	public, err := job.ParsePublicID(text)
-	if err != nil {
-		return noJob()
-	}
-	ctx := c.Request.Context()
-	other, err := s.Reader.ByPublicID(ctx, v.Account, public)
-	if fault.Is(err, fault.NotFound) {
-		return noJob()
-	}
+	other, err := s.jobNamed(c, v, text)
 	if err != nil {
 		return err
 	}
+	ctx := c.Request.Context()
 	there, err := s.Histories.History(ctx, v.Account, other.ID)
 	if err != nil {
 		return err
@@ -91,16 +84,12 @@ func (s *Surface) compare(c *gin.Context, v page.Visitor, shown *JobPage, here i
 		}
 	}
 	compared, err := inspect.Diff(sides[0], sides[1])
-	shown.With, shown.Compared = public, &compared
+	shown.With, shown.Compared = other.PublicID(), &compared
 	return err
 }
 
 // rerunForm shows a form of a job's inputs: GET /console/jobs/{id}/again.
-func (s *Surface) rerunForm(c *gin.Context, v page.Visitor) (console.Page, error) {
-	j, err := s.find(c, v)
-	if err != nil {
-		return nil, err
-	}
+func (s *Surface) rerunForm(c *gin.Context, v page.Visitor, j job.Job) (console.Page, error) {
 	g, err := s.graph(c, v, j)
 	if err != nil {
 		return nil, err
@@ -202,11 +191,7 @@ func changes(g *graph.Graph, fields map[string][]string) ([]job.Assignment, erro
 }
 
 // retry runs a job again as a new job, with the inputs that the form changes: POST /console/jobs/{id}/retry.
-func (s *Surface) retry(c *gin.Context, v page.Visitor) (string, error) {
-	j, err := s.find(c, v)
-	if err != nil {
-		return "", err
-	}
+func (s *Surface) retry(c *gin.Context, v page.Visitor, j job.Job) (string, error) {
 	if s.Retry == nil {
 		return "", fault.New(fault.NotFound, fault.CodeNotFound, "Jobs cannot be run again from here.")
 	}

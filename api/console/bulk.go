@@ -53,14 +53,7 @@ func (s *Surface) chosen(c *gin.Context, v page.Visitor, ids []string) ([]job.Jo
 	}
 	var found []job.Job
 	for _, text := range ids {
-		public, err := job.ParsePublicID(text)
-		if err != nil {
-			return nil, noJob()
-		}
-		j, err := s.Reader.ByPublicID(c.Request.Context(), v.Account, public)
-		if fault.Is(err, fault.NotFound) {
-			return nil, noJob()
-		}
+		j, err := s.jobNamed(c, v, text)
 		if err != nil {
 			return nil, err
 		}
@@ -99,11 +92,7 @@ func (s *Surface) preview(c *gin.Context, v page.Visitor) (console.Page, error) 
 	}
 	shown.Allowed = shown.Action == "export" || v.Allows(account.ScopeWrite)
 	if shown.Action == "export" {
-		q := url.Values{"id": texts(shown.IDs)}
-		if v.Named() != "" {
-			q.Set("account", v.Named())
-		}
-		shown.Archive = template.URL(q.Encode())
+		shown.Archive = v.Query(url.Values{"id": texts(shown.IDs)})
 	}
 	return shown, nil
 }

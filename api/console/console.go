@@ -7,6 +7,8 @@ import (
 	"context"
 	"embed"
 	"fmt"
+	"path"
+	"slices"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -20,76 +22,48 @@ import (
 	"github.com/millrace-dev/millrace/api/console/thumbs"
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/jobio"
+	"github.com/millrace-dev/millrace/api/live"
+	"github.com/millrace-dev/millrace/api/media"
 	"github.com/millrace-dev/millrace/internal/config/amount"
+	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/engine/uiworkflow"
+	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	"github.com/millrace-dev/millrace/internal/operate/servers"
 	"github.com/millrace-dev/millrace/internal/web/console"
 	"github.com/millrace-dev/millrace/projections/jobindex"
 	"github.com/millrace-dev/millrace/projections/jobs"
 	"github.com/millrace-dev/millrace/projections/stats"
 )
 
-// Histories reads the histories of jobs.
-type Histories interface {
-	// History returns the history of an account's job. Unknown jobs and jobs of other accounts are NotFound.
-	History(ctx context.Context, account string, id job.ID) (inspect.History, error)
-}
-
-// Retrier makes a new job from the submission of a job that has ended; job.Retrier implements it.
-type Retrier interface {
-	Retry(ctx context.Context, r job.Retry) (job.Submitted, error)
-	// Check returns the error with which Retry would refuse r. It changes nothing.
-	Check(ctx context.Context, r job.Retry) error
-}
-
 const (
 	maxEvents = 500 // events on a page
 	pageSize  = 45  // jobs on a page: less than 60 kB
 )
 
-// Reader reads jobs. Its results are never older than the log.
-type Reader interface {
-	jobio.Reader
-	// PublicIDs returns the public ids of some jobs, in the order of ids.
-	PublicIDs(ctx context.Context, ids []job.ID) ([]job.PublicID, error)
-	// List returns jobs, newest first.
-	List(ctx context.Context, account string, q jobs.Query) (jobs.Page, error)
-}
-
-// Canceler cancels jobs; job.Service implements it.
-type Canceler interface {
-	// CancelAs requests that jobs stop, pending and running ones, and returns those that were active.
-	CancelAs(ctx context.Context, r job.CancelRequest) ([]job.ID, error)
-}
-
-// Sources reads submissions as they were accepted, without credentials.
-type Sources interface {
-	Load(ctx context.Context, account string, id job.ID) (job.Source, error)
-}
-
 // Deps are the dependencies of the console.
 type Deps struct {
 	Edge      *edge.Edge
-	Jobs      Canceler
-	Reader    Reader
-	Sources   Sources
+	Jobs      jobio.Commands
+	Reader    jobio.Reader
+	Sources   jobio.Sources
 	Links     jobio.Links
-	Histories Histories
-	Servers   Servers                  // nil = no page of ComfyUI servers
+	Histories LogHistories
+	Servers   jobio.Servers            // nil = no page of ComfyUI servers
 	Operator  func(secret string) bool // reports whether a credential is the operators'; nil = there are no operators
 	Waits     jobio.Waits              // nil = no job waits for a ComfyUI server
-	Retry     Retrier                  // nil = jobs cannot be run again from the page
+	Retry     *job.Retrier             // nil = jobs cannot be run again from the page
 	Sealer    edge.Sealer
-	Live      page.Source
+	Live      live.Source
 	Media     []string            // origins of pictures and films beside the service's own
 	Index     *jobindex.Reader    // nil = jobs are listed by their state alone
-	Files     Files               // nil = no thumbnails and no archives
+	Files     media.Files         // nil = no thumbnails and no archives
 	Stats     *stats.Reader       // nil = no overview
 	Now       *jobs.Reader        // with Stats
-	Submit    Submitter           // nil = the pages cannot submit jobs
-	Classes   uiworkflow.Classes  // required with Submit
-	Pictures  Pictures            // nil = a dropped picture must contain a workflow
+	Classes   uiworkflow.Classes  // of graphs that are submitted on a page; nil = the pages cannot submit jobs
+	Pictures  *media.Surface      // nil = a dropped picture must contain a workflow
 	Models    *models.Deps        // nil = no pages of partner models
 	Own       own.Deps            // assets, webhooks, keys and usage
 	Operators *operators.Services // nil = no pages for operators
@@ -125,7 +99,7 @@ func New(deps Deps) *Surface {
 		}))
 	}
 	s.page.AddLinks(console.NavLink{Path: "", Title: "Jobs"}, console.NavLink{Path: "/gallery", Title: "Gallery"})
-	if deps.Submit != nil && deps.Classes != nil {
+	if deps.Classes != nil {
 		s.page.AddLinks(console.NavLink{Path: "/run", Title: "Run", Account: true})
 	}
 	if deps.Models != nil {
@@ -154,7 +128,7 @@ func (s *Surface) Routes() []edge.Route {
 		s.page.Page("/gallery", page.Read, s.gallery),
 		s.page.File("/gallery/compare", page.ReadOne, s.compareTwo),
 		s.page.Page("/servers", page.Operator, s.servers),
-		s.page.Page("/jobs/:id", page.ReadOne, s.job),
+		s.page.Page("/jobs/:id", page.ReadOne, page.Of(s.find, s.job)),
 		s.page.Page("/jobs/:id/outputs/:asset", page.ReadOne, s.shown),
 		s.page.Page("/jobs/:id/outputs/:asset/use", page.ReadOne, s.use),
 		s.page.File("/jobs/:id/files/:asset", page.ReadOne, s.file),
@@ -162,9 +136,9 @@ func (s *Surface) Routes() []edge.Route {
 		s.page.Page("/jobs/bulk", page.ReadOne, s.preview),
 		s.page.Form("/jobs/bulk", page.Write, s.bulk),
 		s.page.File("/jobs/files.zip", page.ReadOne, s.archive),
-		s.page.Form("/jobs/:id/cancel", page.Write, s.cancel),
-		s.page.Page("/jobs/:id/again", page.Write, s.rerunForm),
-		s.page.LargeForm("/jobs/:id/retry", page.Write, maxInputs, s.retry),
+		s.page.Form("/jobs/:id/cancel", page.Write, page.Of(s.find, s.cancel)),
+		s.page.Page("/jobs/:id/again", page.Write, page.Of(s.find, s.rerunForm)),
+		s.page.LargeForm("/jobs/:id/retry", page.Write, maxInputs, page.Of(s.find, s.retry)),
 	)
 }
 
@@ -192,4 +166,111 @@ func elapsed(j job.Job, now time.Time) inspect.Millis {
 		now = *j.EndedAt
 	}
 	return inspect.Millis(now.Sub(j.SubmittedAt))
+}
+
+// ServersPage shows operators the ComfyUI servers, their running segments, and the segments that wait for one.
+type ServersPage struct {
+	console.Frame
+	Servers []console.ShownServer
+	Waiting []ShownWait
+	Counts  []StateCount
+	Add     *console.Act // nil = the visitor may not add servers
+}
+
+// StateCount is the number of servers in a state.
+type StateCount struct {
+	State server.State
+	Count int
+}
+
+// ShownWait is a segment that waits for a server.
+type ShownWait struct {
+	console.JobLink
+	server.Waiting
+}
+
+// Place returns the position in the queue for servers; 1 = next.
+func (w ShownWait) Place() int { return w.Ahead + 1 }
+
+// serversEvery is how often an open page of the servers is rebuilt: its content does not depend on events of one
+// account.
+const serversEvery = 2 * time.Second
+
+// servers shows the ComfyUI servers: GET /console/servers.
+func (s *Surface) servers(c *gin.Context, v page.Visitor) (console.Page, error) {
+	if s.Servers == nil {
+		return nil, fault.New(fault.NotFound, fault.CodeNotFound, "This service has no ComfyUI servers.")
+	}
+	all, err := s.Servers.Servers(c.Request.Context())
+	if err != nil {
+		return nil, err
+	}
+	waiting, err := s.Servers.Waits(c.Request.Context())
+	if err != nil {
+		return nil, err
+	}
+	shown := &ServersPage{Frame: console.Frame{Title: "Servers", Live: true, Every: serversEvery}}
+	links, err := s.jobLinks(c.Request.Context(), all, waiting)
+	if err != nil {
+		return nil, err
+	}
+	counts := map[server.State]int{}
+	for _, one := range all {
+		on := console.ShownServer{Server: one, Acts: s.serverActs(v, one)}
+		for _, l := range one.Leases {
+			on.Runs = append(on.Runs, console.ShownLease{JobLink: links[l.Job], Lease: l})
+		}
+		shown.Servers = append(shown.Servers, on)
+		counts[one.State()]++
+	}
+	for _, state := range []server.State{server.Healthy, server.Busy, server.Draining, server.Away, server.Refused} {
+		if counts[state] > 0 {
+			shown.Counts = append(shown.Counts, StateCount{State: state, Count: counts[state]})
+		}
+	}
+	if s.operates(v) {
+		shown.Add = &operators.Buttons(servers.Add, nil)[0]
+	}
+	for _, w := range waiting {
+		shown.Waiting = append(shown.Waiting, ShownWait{JobLink: links[w.Job], Waiting: w})
+	}
+	return shown, nil
+}
+
+// jobLinks returns the public ids of the jobs that run on servers or wait for one. If there are accounts, only the
+// account of a job can open its page.
+func (s *Surface) jobLinks(ctx context.Context, all []*server.Server, waiting []server.Waiting) (map[job.ID]console.JobLink, error) {
+	var ids []job.ID
+	for _, one := range all {
+		for _, l := range one.Leases {
+			ids = append(ids, l.Job)
+		}
+	}
+	for _, w := range waiting {
+		ids = append(ids, w.Job)
+	}
+	public, err := s.Reader.PublicIDs(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	links := make(map[job.ID]console.JobLink, len(ids))
+	for i, id := range ids {
+		links[id] = console.JobLink{ID: public[i], Page: s.Edge.Mode() != account.ModeKeys}
+	}
+	return links, nil
+}
+
+// operates reports whether the visitor may change servers.
+func (s *Surface) operates(v page.Visitor) bool {
+	return v.Operates && s.Operators != nil && s.Operators.Servers != nil
+}
+
+// serverActs returns the changes that the visitor may make to a server.
+func (s *Surface) serverActs(v page.Visitor, one *server.Server) []console.Act {
+	if !s.operates(v) {
+		return nil
+	}
+	pointless := map[string]bool{"drain": one.Drained, "resume": !one.Drained, "remove": one.Fixed}
+	acts := operators.Buttons(servers.Change, map[string]string{"id": string(one.ID)})
+	return slices.DeleteFunc(acts, func(a console.Act) bool { return pointless[path.Base(a.Path)] })
 }

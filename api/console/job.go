@@ -113,11 +113,7 @@ func (p *JobPage) PreviewQuery() template.URL {
 	return "?" + console.Query(q)
 }
 
-func (s *Surface) job(c *gin.Context, id page.Visitor) (console.Page, error) {
-	found, err := s.find(c, id)
-	if err != nil {
-		return nil, err
-	}
+func (s *Surface) job(c *gin.Context, id page.Visitor, found job.Job) (console.Page, error) {
 	history, err := s.Histories.History(c.Request.Context(), id.Account, found.ID)
 	if err != nil {
 		return nil, err
@@ -198,12 +194,17 @@ var notices = map[string]string{
 }
 
 // find returns the job of the visitor's account that the path names.
-func (s *Surface) find(c *gin.Context, id page.Visitor) (job.Job, error) {
-	public, err := job.ParsePublicID(c.Param("id"))
+func (s *Surface) find(c *gin.Context, v page.Visitor) (job.Job, error) {
+	return s.jobNamed(c, v, c.Param("id"))
+}
+
+// jobNamed returns the job of the visitor's account with a public id.
+func (s *Surface) jobNamed(c *gin.Context, v page.Visitor, text string) (job.Job, error) {
+	public, err := job.ParsePublicID(text)
 	if err != nil {
 		return job.Job{}, noJob()
 	}
-	j, err := s.Reader.ByPublicID(c.Request.Context(), id.Account, public)
+	j, err := s.Reader.ByPublicID(c.Request.Context(), v.Account, public)
 	if fault.Is(err, fault.NotFound) {
 		err = noJob()
 	}
@@ -265,11 +266,7 @@ func indented(raw json.RawMessage) string {
 	return b.String()
 }
 
-func (s *Surface) cancel(c *gin.Context, id page.Visitor) (string, error) {
-	j, err := s.find(c, id)
-	if err != nil {
-		return "", err
-	}
+func (s *Surface) cancel(c *gin.Context, id page.Visitor, j job.Job) (string, error) {
 	request, err := cancellation(c, id, j.ID)
 	if err != nil {
 		return "", err
@@ -285,7 +282,7 @@ func (s *Surface) cancel(c *gin.Context, id page.Visitor) (string, error) {
 	return "/jobs/" + string(j.PublicID()) + "?notice=" + notice, nil
 }
 
-// LogHistories reads histories from the log. It implements Histories.
+// LogHistories reads histories from the log.
 type LogHistories struct {
 	Events eventlog.Store
 	Types  *eventlog.Registry
@@ -294,7 +291,7 @@ type LogHistories struct {
 // historyLimit is the maximum number of events that a page reads. The largest graph records about ten thousand.
 const historyLimit = 20_000
 
-// History implements Histories.
+// History returns the history of an account's job. Unknown jobs and jobs of other accounts are NotFound.
 func (h LogHistories) History(ctx context.Context, owner string, id job.ID) (inspect.History, error) {
 	recorded, err := h.Events.ReadStream(ctx, id.Stream(), 0, historyLimit)
 	if err != nil {

@@ -80,11 +80,6 @@ type filter struct {
 	values url.Values // the parameters that are not empty, as given
 }
 
-// listStates are the states by which jobs are listed.
-func listStates() []job.State {
-	return []job.State{job.Queued, job.Running, job.Canceling, job.Succeeded, job.Failed, job.Canceled, job.Expired}
-}
-
 // filterNames are the parameters of a list, in the order of the form.
 var filterNames = []string{"q", "class", "model", "server", "code", "cause", "meta", "since", "until"}
 
@@ -99,7 +94,7 @@ func readFilter(c *gin.Context, v page.Visitor) (filter, error) {
 	get := f.values.Get
 	f.Text, f.Class, f.Model, f.Server, f.Code, f.Cause = get("q"), get("class"), get("model"), get("server"), get("code"), get("cause")
 	if status := job.State(get("status")); status != "" {
-		if !slices.Contains(listStates(), status) {
+		if !slices.Contains(jobio.AllStates(), status) {
 			return f, fault.New(fault.Invalid, "", "%q is not a state of a job.", string(status))
 		}
 		f.States = []job.State{status}
@@ -115,10 +110,8 @@ func readFilter(c *gin.Context, v page.Visitor) (filter, error) {
 	if f.Since, err = readTime(get("since")); err == nil {
 		f.Until, err = readTime(get("until"))
 	}
-	if before := c.Query("before"); err == nil && before != "" {
-		if f.Before, err = strconv.ParseInt(before, 10, 64); err != nil || f.Before < 1 {
-			err = fault.New(fault.Invalid, "", "This page of the list does not exist.")
-		}
+	if err == nil {
+		f.Before, err = page.Before(c)
 	}
 	return f, err
 }
@@ -166,10 +159,7 @@ func (f filter) query(v page.Visitor, changes ...string) template.URL {
 			q.Set(changes[i], changes[i+1])
 		}
 	}
-	if v.Named() != "" {
-		q.Set("account", v.Named())
-	}
-	return template.URL(q.Encode())
+	return v.Query(q)
 }
 
 // list shows jobs, newest first, or the causes of failures: GET /console.
@@ -208,7 +198,7 @@ func (s *Surface) list(c *gin.Context, v page.Visitor) (console.Page, error) {
 func (s *Surface) describe(shown *ListPage, f filter, v page.Visitor) {
 	shown.Status = f.values.Get("status")
 	shown.Chips = append(shown.Chips, console.Chip{Text: "all", Query: f.query(v, "status", ""), Current: shown.Status == ""})
-	for _, state := range listStates() {
+	for _, state := range jobio.AllStates() {
 		shown.Chips = append(shown.Chips, console.Chip{
 			Text: string(state), Query: f.query(v, "status", string(state)), Current: shown.Status == string(state),
 		})

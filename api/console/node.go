@@ -12,7 +12,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
-	"github.com/millrace-dev/millrace/internal/web/console"
 )
 
 // NodeDetail contains all data about one node of a job.
@@ -29,9 +28,6 @@ type NodeDetail struct {
 
 // NodeInput is an input of a node: a value, or the node that it is linked to.
 type NodeInput struct{ Name, Value, From string }
-
-// Charged formats the cost of a call, or "" if it is unknown.
-func (*NodeDetail) Charged(c call.Call) string { return console.Charged(c) }
 
 // Bounds of the details of one node.
 const (

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,13 +34,8 @@ type RunPage struct {
 // maxWorkflow bounds a file that contains a workflow, in bytes. Pictures are the largest such files.
 const maxWorkflow = 32 << 20
 
-// Submitter accepts graphs; job.Service implements it.
-type Submitter interface {
-	Submit(ctx context.Context, sub job.Submission) (job.Submitted, error)
-}
-
 func (s *Surface) runRoutes() []edge.Route {
-	if s.Submit == nil || s.Classes == nil {
+	if s.Classes == nil {
 		return nil
 	}
 	read := s.page.Answer("/run", page.Write, s.readWorkflow)
@@ -161,22 +155,16 @@ func (s *Surface) queue(c *gin.Context, v page.Visitor) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	made, err := s.Submit.Submit(c.Request.Context(), sub)
+	made, err := s.Jobs.Submit(c.Request.Context(), sub)
 	var known *fault.Error
 	if errors.As(err, &known) && known.Code == fault.CodeCredentialRequired && v.Key() != "" {
 		sub.Credential = v.Key() // partner nodes use the key with which the visitor signed in
-		made, err = s.Submit.Submit(c.Request.Context(), sub)
+		made, err = s.Jobs.Submit(c.Request.Context(), sub)
 	}
 	if err != nil {
 		return "", err
 	}
 	return "/jobs/" + string(made.Job.PublicID()), nil
-}
-
-// Pictures stores pictures; media.Surface implements it.
-type Pictures interface {
-	// StorePicture stores a picture as an input of an account, within the bounds of uploads.
-	StorePicture(c *gin.Context, account, filename string, picture []byte) (files.Entry, error)
 }
 
 // loading stores a picture and returns a graph that loads it. It uses the graph of the page if that loads a picture;

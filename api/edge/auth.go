@@ -11,6 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/gorilla/websocket"
 
+	"github.com/millrace-dev/millrace/api/httperr"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
@@ -43,6 +44,11 @@ func (e *Edge) identity(c *gin.Context) (account.Identity, error) {
 	secret, err := e.RequestSecret(c)
 	if err != nil {
 		return account.Identity{}, err
+	}
+	if e.KeysOfV2 != nil {
+		if where := httperr.SurfaceOf(c.Request.URL.Path); where == httperr.V2 || where == httperr.Assets {
+			return e.KeysOfV2.Authenticate(c.Request.Context(), secret)
+		}
 	}
 	return e.Auth.Authenticate(c.Request.Context(), secret)
 }

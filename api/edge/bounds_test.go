@@ -123,6 +123,10 @@ func TestAllowListsTheMethodsOfThePath(t *testing.T) {
 	for target, want := range map[string]string{
 		"PUT /api/v2/jobs": "POST, GET, HEAD", "GET /api/userdata/a/move/b": "POST", "DELETE /api/userdata/a/move/b": "POST",
 		"POST /api/view": "GET, HEAD",
+		// not the methods of routes whose parameter would match: of /assets/:id and /jobs/:id
+		"PUT /api/jobs/cancel": "POST", "PUT /jobs/cancel": "POST", "PATCH /api/v2/assets/from-hash": "POST",
+		"PATCH /api/assets/from-hash": "POST", "PATCH /api/assets/import": "POST", "POST /api/assets/remote-metadata": "GET, HEAD",
+		"PUT /api/jobs/x": "GET, HEAD", "PATCH /api/v2/assets/x": "GET, HEAD, DELETE",
 	} {
 		method, path, _ := strings.Cut(target, " ")
 		res := h.Do(t, h.Request(t, method, path, "key-a", nil))

@@ -11,11 +11,14 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/httperr"
+	"github.com/millrace-dev/millrace/api/request"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/load"
 )
@@ -28,9 +31,9 @@ const (
 
 // Options are the tunables of an Edge. The zero value serves mode none.
 type Options struct {
-	Mode         account.Mode // default none
-	PublicURL    string       // base of absolute links, with an optional path prefix; "" = derived from the request
-	AllowedHosts []string     // Host names accepted in mode none beside loopback names; "*" = any
+	Mode      account.Mode // default none
+	PublicURL string       // base of absolute links, with an optional path prefix; "" = derived from the request
+	AnyHost   bool         // any Host name is accepted in mode none, not only loopback names and that of PublicURL
 	// origins of other web pages that may call the API, such as https://app.example; "*" = all (not in mode none)
 	AllowedOrigins []string
 	TrustedProxies []netip.Prefix // proxies whose X-Forwarded-* headers are trusted
@@ -72,11 +75,12 @@ type Storage interface {
 
 // Deps are the dependencies of an Edge.
 type Deps struct {
-	Auth    Authenticator
-	Space   Space   // nil = there is always space
-	Storage Storage // nil = the storage of accounts is not limited
-	Cookies Sealer  // seals the keys in an editor's cookies; nil = cookies are not credentials
-	Logger  *slog.Logger
+	Auth     Authenticator
+	KeysOfV2 Authenticator // checks the keys of the v2 API, which takes no tokens; nil = Auth
+	Space    Space         // nil = there is always space
+	Storage  Storage       // nil = the storage of accounts is not limited
+	Cookies  Sealer        // seals the keys in an editor's cookies; nil = cookies are not credentials
+	Logger   *slog.Logger
 }
 
 // Edge is the part of a service that all surfaces share.
@@ -156,10 +160,12 @@ func (e *Edge) Handler(routes []Route, unknown func(*gin.Context) error) (http.H
 	}
 	g.Use(e.identify, e.recoverPanic, e.guardHost)
 	g.NoRoute(e.wrap(Route{Access: Public, Handle: unknown}))
-	g.NoMethod(e.wrap(Route{Access: Public, Handle: methodNotAllowed}))
+	paths := methodsByPath{}
 	for _, r := range withHeads(routes) {
 		g.Handle(r.Method, r.Path, e.wrap(r))
+		paths[r.Path] = append(paths[r.Path], r.Method)
 	}
+	g.NoMethod(e.wrap(Route{Access: Public, Handle: paths.refuse}))
 	return e.shareWith(e.opts.AllowedOrigins, e.stripPrefix(escapeSemicolons(g))), nil
 }
 
@@ -192,4 +198,214 @@ func (e *Edge) stripPrefix(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// Access is the access that a route requires.
+type Access uint8
+
+// Access levels of routes.
+const (
+	Read   Access = iota // needs a credential that may read
+	Write                // needs a credential that may write
+	Store                // Write, and needs space for new data (see Edge.CheckSpace)
+	Public               // needs no credential
+)
+
+// Route is a row of a resource's table. Its path determines the format of its errors (see httperr.SurfaceOf and
+// Dialect).
+type Route struct {
+	Method string
+	Path   string
+	Access Access
+	Limit  int64 // bytes of the body; 0 = Options.MaxBody, negative = the handler bounds it itself
+	Handle func(*gin.Context) error
+
+	Gate    *load.Gate // bounds how many requests are answered at once; nil = nothing does
+	Live    bool       // the answer is a stream without an end, so HEAD is not served
+	Browser bool       // an editor uses the route: a browser's cookie is a credential (see Edge.RequestSecret)
+}
+
+// Cloud returns the routes with and without the /api prefix, as clients of the hosted service and of a self-hosted
+// runtime expect. An editor may use them.
+func Cloud(routes ...Route) []Route {
+	all := make([]Route, 0, 2*len(routes))
+	for _, r := range routes {
+		r.Browser = true
+		prefixed := r
+		prefixed.Path = "/api" + r.Path
+		all = append(all, r, prefixed)
+	}
+	return all
+}
+
+// V2 returns the routes under /api/v2.
+func V2(routes ...Route) []Route {
+	for i := range routes {
+		routes[i].Path = "/api/v2" + routes[i].Path
+	}
+	return routes
+}
+
+// withHeads adds a HEAD route for each GET route without one (RFC 9110, section 9.1); net/http drops the body.
+func withHeads(all []Route) []Route {
+	own := map[string]bool{}
+	for _, r := range all {
+		own[r.Path] = own[r.Path] || r.Method == http.MethodHead
+	}
+	for _, r := range slices.Clone(all) {
+		if r.Method == http.MethodGet && !r.Live && !own[r.Path] {
+			r.Method = http.MethodHead
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// wrap turns a route into a gin handler: it checks the credential, bounds the body, runs the handler and renders its
+// error.
+func (e *Edge) wrap(r Route) gin.HandlerFunc {
+	limit := cmp.Or(r.Limit, e.opts.MaxBody)
+	cookies := r.Browser && e.Cookies != nil && e.opts.Mode != account.ModeNone
+	return func(c *gin.Context) {
+		if cookies {
+			c.Set(cookiesCount, true)
+		}
+		defer request.Watch(c.Request)()
+		err := e.Authorize(c, r.Access)
+		if err == nil && r.Access == Store {
+			err = e.CheckSpace(c, Caller(c).Account)
+		}
+		if err == nil {
+			err = request.CheckQuery(c.Request)
+		}
+		if err == nil && limit > 0 {
+			err = request.Bound(c, limit)
+		}
+		if err == nil {
+			err = r.answer(c)
+		}
+		if err != nil {
+			e.fail(c, err)
+		}
+	}
+}
+
+// answer handles a request when its gate lets it begin.
+func (r Route) answer(c *gin.Context) error {
+	if r.Gate == nil {
+		return r.Handle(c)
+	}
+	end, err := r.Gate.Begin(c.Request.Context(), Caller(c).Account)
+	if err != nil {
+		return err
+	}
+	defer end()
+	return r.Handle(c)
+}
+
+// CheckSpace refuses a request that stores data while there is no space left, on the disk or for the account. It is
+// the only check for a job, whose outputs may have any size.
+func (e *Edge) CheckSpace(c *gin.Context, account string) error {
+	if e.Space != nil {
+		if err := e.Space.CheckSpace(); err != nil {
+			return err
+		}
+	}
+	return e.fits(c, account, 1)
+}
+
+// quotaKey is the key of the account's storage in the context of a request.
+const quotaKey = "millrace.quota"
+
+// requestQuota is the storage of an account, read during a request.
+type requestQuota struct {
+	id string
+	account.Storage
+}
+
+// CheckQuota refuses bytes that exceed the caller's storage limit. It reads the account's storage once per request,
+// and again only before a refusal, because the account may have deleted files meanwhile.
+func (e *Edge) CheckQuota(c *gin.Context, bytes int64) error {
+	return e.CheckQuotaOf(c, Caller(c).Account, bytes)
+}
+
+// CheckQuotaOf is CheckQuota for the account of a page's visitor, who is identified by a cookie.
+func (e *Edge) CheckQuotaOf(c *gin.Context, id string, bytes int64) error {
+	found, _ := c.Get(quotaKey)
+	if r, ok := found.(requestQuota); ok && r.id == id && r.Fits(bytes) == nil {
+		return nil
+	}
+	return e.fits(c, id, bytes)
+}
+
+// fits reads the storage of an account and reports whether bytes more fit.
+func (e *Edge) fits(c *gin.Context, id string, bytes int64) error {
+	if e.Storage == nil {
+		return nil
+	}
+	found, err := e.Storage.Quota(c.Request.Context(), id)
+	if err != nil {
+		return err
+	}
+	c.Set(quotaKey, requestQuota{id, found})
+	return found.Fits(bytes)
+}
+
+// methodsByPath are the methods of each path of the routes.
+type methodsByPath map[string][]string
+
+// refuse refuses a method that the path does not have. It answers OPTIONS with the methods that the path has.
+func (m methodsByPath) refuse(c *gin.Context) error {
+	// gin names the methods of all routes that match, such as those of /jobs/:id for the path /jobs/cancel
+	own := m[m.mostSpecific(c.Request.URL.Path)]
+	listed := strings.Split(c.Writer.Header().Get("Allow"), ", ")
+	c.Header("Allow", strings.Join(slices.DeleteFunc(listed, func(name string) bool { return !slices.Contains(own, name) }), ", "))
+	if c.Request.Method == http.MethodOptions {
+		NoContent(c)
+		return nil
+	}
+	return httperr.MethodNotAllowed(c.Request.Method)
+}
+
+// mostSpecific returns the path of a route that matches a path: the one whose first literal segments are the most.
+func (m methodsByPath) mostSpecific(path string) string {
+	best, given := "", strings.Split(path, "/")
+	for route := range m {
+		if matches(strings.Split(route, "/"), given) && (best == "" || kinds(route) < kinds(best)) {
+			best = route
+		}
+	}
+	return best
+}
+
+// matches reports whether a path matches that of a route. A parameter stands for one segment, a wildcard for all others.
+func matches(route, path []string) bool {
+	for i, segment := range route {
+		switch {
+		case i == len(path):
+			return false
+		case strings.HasPrefix(segment, "*"):
+			return true
+		case segment != path[i] && (!strings.HasPrefix(segment, ":") || path[i] == ""):
+			return false
+		}
+	}
+	return len(route) == len(path)
+}
+
+// kinds describes the segments of a route's path by one letter each, such that literal segments come before parameters,
+// and these before wildcards.
+func kinds(route string) string {
+	letters := ""
+	for segment := range strings.SplitSeq(route, "/") {
+		switch {
+		case strings.HasPrefix(segment, "*"):
+			letters += "c"
+		case strings.HasPrefix(segment, ":"):
+			letters += "b"
+		default:
+			letters += "a"
+		}
+	}
+	return letters
 }

@@ -21,16 +21,18 @@ func (s *Surface) modelRoutes() []edge.Route {
 	return edge.Cloud(
 		edge.Route{Method: http.MethodGet, Path: "/models", Access: edge.Public, Handle: s.getModelFolders},
 		edge.Route{Method: http.MethodGet, Path: "/models/:folder", Access: edge.Public, Handle: s.getModels},
-		edge.Route{Method: http.MethodGet, Path: "/experiment/models", Access: edge.Public, Handle: s.getExperimentFolders},
-		edge.Route{Method: http.MethodGet, Path: "/experiment/models/:folder", Access: edge.Public, Handle: s.getExperimentModels},
+		edge.Route{Method: http.MethodGet, Path: "/experiment/models", Access: edge.Public, Handle: edge.Of(s.models, s.getExperimentFolders)},
+		edge.Route{
+			Method: http.MethodGet, Path: "/experiment/models/:folder", Access: edge.Public, Handle: edge.Of(s.folder, s.getExperimentModels),
+		},
 		edge.Route{Method: http.MethodGet, Path: "/experiment/models/preview/:folder/:index/:name", Access: edge.Public, Handle: noPreview},
-		edge.Route{Method: http.MethodGet, Path: "/embeddings", Access: edge.Public, Handle: s.getEmbeddings},
+		edge.Route{Method: http.MethodGet, Path: "/embeddings", Access: edge.Public, Handle: edge.Of(s.models, s.getEmbeddings)},
 		edge.Route{Method: http.MethodGet, Path: "/users", Access: edge.Public, Handle: always(userConfig{Storage: "server", Migrated: true})},
 		edge.Route{Method: http.MethodGet, Path: "/i18n", Access: edge.Public, Handle: always(struct{}{})},
 		// no class replaces another one
 		edge.Route{Method: http.MethodGet, Path: "/node_replacements", Access: edge.Public, Handle: always(struct{}{})},
 		edge.Route{Method: http.MethodGet, Path: "/internal/files/:folder", Handle: s.getFolderFiles},
-		edge.Route{Method: http.MethodGet, Path: "/internal/folder_paths", Handle: s.getFolderPaths},
+		edge.Route{Method: http.MethodGet, Path: "/internal/folder_paths", Handle: edge.Of(s.models, s.getFolderPaths)},
 		edge.Route{Method: http.MethodGet, Path: "/extensions", Access: edge.Public, Handle: s.getExtensions},
 		edge.Route{Method: http.MethodGet, Path: "/workflow_templates", Access: edge.Public, Handle: always(struct{}{})},
 		edge.Route{Method: http.MethodGet, Path: "/global_subgraphs", Access: edge.Public, Handle: always(struct{}{})},
@@ -48,8 +50,7 @@ type userConfig struct {
 // always answers with the same body.
 func always(body any) func(*gin.Context) error {
 	return func(c *gin.Context) error {
-		c.PureJSON(http.StatusOK, body)
-		return nil
+		return edge.OK(c, body, nil)
 	}
 }
 
@@ -132,22 +133,16 @@ func (s *Surface) getFolderFiles(c *gin.Context) error {
 		}
 		found = slices.DeleteFunc(append(found, names...), func(name string) bool { return strings.Contains(name, "/") })
 	}
-	c.PureJSON(http.StatusOK, found)
-	return nil
+	return edge.OK(c, found, nil)
 }
 
 // getFolderPaths serves the directories of model files by folder: GET /internal/folder_paths.
-func (s *Surface) getFolderPaths(c *gin.Context) error {
-	models, err := s.models(c)
-	if err != nil {
-		return err
-	}
+func (s *Surface) getFolderPaths(c *gin.Context, models map[string][]string) error {
 	paths := map[string][]string{}
 	for name := range models {
 		paths[name] = []string{modelsPrefix + name}
 	}
-	c.PureJSON(http.StatusOK, paths)
-	return nil
+	return edge.OK(c, paths, nil)
 }
 
 func foldersOf(models map[string][]string) []string {
@@ -175,21 +170,13 @@ func (s *Surface) folder(c *gin.Context) ([]string, error) {
 // getModelFolders: GET /models.
 func (s *Surface) getModelFolders(c *gin.Context) error {
 	models, err := s.models(c)
-	if err != nil {
-		return err
-	}
-	c.PureJSON(http.StatusOK, foldersOf(models))
-	return nil
+	return edge.OK(c, foldersOf(models), err)
 }
 
 // getModels: GET /models/{folder}.
 func (s *Surface) getModels(c *gin.Context) error {
 	files, err := s.folder(c)
-	if err != nil {
-		return err
-	}
-	c.PureJSON(http.StatusOK, files)
-	return nil
+	return edge.OK(c, files, err)
 }
 
 type modelFolder struct {
@@ -198,17 +185,12 @@ type modelFolder struct {
 }
 
 // getExperimentFolders: GET /experiment/models.
-func (s *Surface) getExperimentFolders(c *gin.Context) error {
-	models, err := s.models(c)
-	if err != nil {
-		return err
-	}
+func (s *Surface) getExperimentFolders(c *gin.Context, models map[string][]string) error {
 	body := []modelFolder{}
 	for _, name := range foldersOf(models) {
 		body = append(body, modelFolder{Name: name, Folders: []string{modelsPrefix + name}})
 	}
-	c.PureJSON(http.StatusOK, body)
-	return nil
+	return edge.OK(c, body, nil)
 }
 
 type modelFile struct {
@@ -217,25 +199,16 @@ type modelFile struct {
 }
 
 // getExperimentModels: GET /experiment/models/{folder}.
-func (s *Surface) getExperimentModels(c *gin.Context) error {
-	files, err := s.folder(c)
-	if err != nil {
-		return err
-	}
+func (s *Surface) getExperimentModels(c *gin.Context, files []string) error {
 	body := make([]modelFile, len(files))
 	for i, name := range files {
 		body[i].Name = name
 	}
-	c.PureJSON(http.StatusOK, body)
-	return nil
+	return edge.OK(c, body, nil)
 }
 
 // getEmbeddings lists embeddings by their names without extension: GET /embeddings.
-func (s *Surface) getEmbeddings(c *gin.Context) error {
-	models, err := s.models(c)
-	if err != nil {
-		return err
-	}
+func (s *Surface) getEmbeddings(c *gin.Context, models map[string][]string) error {
 	names := []string{}
 	for _, file := range models["embeddings"] {
 		names = append(names, strings.TrimSuffix(file, path.Ext(file)))
@@ -245,6 +218,5 @@ func (s *Surface) getEmbeddings(c *gin.Context) error {
 		slices.Sort(names)
 		names = slices.Compact(names)
 	}
-	c.PureJSON(http.StatusOK, names)
-	return nil
+	return edge.OK(c, names, nil)
 }

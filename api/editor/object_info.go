@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"sync"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/internal/engine/node"
-	"github.com/millrace-dev/millrace/internal/fault"
 )
 
 // maxOffered bounds the file names that one input offers as choices.
@@ -66,8 +64,7 @@ func (s *Surface) getObjectInfo(c *gin.Context) error {
 // getClassInfo defines one class; an unknown one is {}: GET /object_info/{class}.
 func (s *Surface) getClassInfo(c *gin.Context) error {
 	if _, known := s.Classes.Lookup(c.Param("class")); !known {
-		c.PureJSON(http.StatusOK, struct{}{})
-		return nil
+		return edge.OK(c, struct{}{}, nil)
 	}
 	offered, err := s.offered(c.Request.Context(), edge.Caller(c).Account)
 	if err != nil {
@@ -78,8 +75,7 @@ func (s *Surface) getClassInfo(c *gin.Context) error {
 		return err
 	}
 	if !s.Edge.FromEditor(c) {
-		c.PureJSON(http.StatusOK, body)
-		return nil
+		return edge.OK(c, body, nil)
 	}
 	raw, err := json.Marshal(body)
 	if err == nil {
@@ -132,40 +128,28 @@ func withoutSignIn(classes *node.Registry, definitions []byte) ([]byte, error) {
 
 // offered reads the names of the account's files that file inputs offer as choices.
 func (s *Surface) offered(ctx context.Context, owner string) (offeredFiles, error) {
-	names := offeredFiles{}
+	offered := offeredFiles{names: map[node.Folder][]string{}}
 	for _, folder := range s.definitions.folders {
 		list, err := s.NodeFiles.ForAccount(owner).List(ctx, folder, maxOffered)
 		if err != nil {
-			return nil, fmt.Errorf("list the files of folder %s: %w", folder, err)
+			return offered, fmt.Errorf("list the files of folder %s: %w", folder, err)
 		}
-		names[folder] = list
+		offered.names[folder] = list
 	}
-	return names, nil
+	return offered, nil
 }
 
-// offeredFiles implements the part of node.Files that definitions need, from names that were read before.
-type offeredFiles map[node.Folder][]string
-
-var _ node.Files = offeredFiles{}
+// offeredFiles are the files of an account whose names were read before. Definitions do not use the other methods.
+type offeredFiles struct {
+	node.Files
+	names map[node.Folder][]string
+}
 
 // List implements node.Files.
 func (o offeredFiles) List(_ context.Context, folder node.Folder, limit int) ([]string, error) {
-	names := o[folder]
+	names := o.names[folder]
 	return names[:min(limit, len(names))], nil
 }
-
-// Open implements node.Files. Definitions do not open files.
-func (offeredFiles) Open(context.Context, string) (node.Content, error) { return nil, namesOnly() }
-
-// Stat implements node.Files. Definitions do not describe files.
-func (offeredFiles) Stat(context.Context, string) (node.Info, error) { return node.Info{}, namesOnly() }
-
-// Save implements node.Files. Definitions do not save files.
-func (offeredFiles) Save(context.Context, node.Save, func(io.Writer) error) (node.File, error) {
-	return node.File{}, namesOnly()
-}
-
-func namesOnly() error { return fault.New(fault.Internal, "", "definitions list file names only") }
 
 // definitions renders all classes, once for each set of file names.
 type definitions struct {
@@ -223,7 +207,7 @@ func (d *definitions) key(offered offeredFiles, here bool) (key [sha256.Size]byt
 	// read before the classes: a rendering may be newer than its key, but not older
 	generation := d.classes.Generation()
 	// maps are rendered in the order of their keys
-	raw, err := json.Marshal(map[string]any{"offered": offered, "generation": generation, "here": here})
+	raw, err := json.Marshal(map[string]any{"offered": offered.names, "generation": generation, "here": here})
 	if err != nil {
 		return key, err
 	}

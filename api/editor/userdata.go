@@ -141,8 +141,7 @@ func (s *Surface) listUserdata(c *gin.Context) error {
 			list = append(list, name)
 		}
 	}
-	c.PureJSON(http.StatusOK, list)
-	return nil
+	return edge.OK(c, list, nil)
 }
 
 // userEntry is a file or a directory of GET /v2/userdata. Modified is in seconds.
@@ -177,8 +176,7 @@ func (s *Surface) listUserdataV2(c *gin.Context) error {
 		return cmp.Or(strings.Compare(a.Type, b.Type), strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)),
 			strings.Compare(a.Path, b.Path))
 	})
-	c.PureJSON(http.StatusOK, list)
-	return nil
+	return edge.OK(c, list, nil)
 }
 
 func isTrue(text string) bool { return strings.EqualFold(text, "true") || text == "1" }

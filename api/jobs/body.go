@@ -1,15 +1,21 @@
 package jobs
 
 import (
+	"net/http"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/httperr"
 	"github.com/millrace-dev/millrace/api/jobio"
+	"github.com/millrace-dev/millrace/api/request"
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/stream"
+	"github.com/millrace-dev/millrace/projections/jobs"
 )
 
 // jobBody is the Job object of the v2 API. Unknown values are null, not absent.
@@ -133,4 +139,132 @@ func (s *Surface) renderOutputs(base string, j job.Job) []jobio.OutputBody {
 		bodies = append(bodies, jobio.RenderOutput(s.Links, base, j.PublicID(), o))
 	}
 	return bodies
+}
+
+// Limits of listings.
+const (
+	defaultListed      = 20
+	maxMetadataFilters = 3
+)
+
+// listing makes the cursors of the listing, which are positions in the order of submission.
+var listing = request.Listing[int64]{Kind: "j"}
+
+type jobsResponse struct {
+	Jobs []listedJob `json:"jobs"`
+	Next string      `json:"next_cursor,omitempty"`
+}
+
+// listedJob is a job with the two additional times of listings.
+type listedJob struct {
+	jobBody
+	CreateTime string `json:"create_time"`
+	UpdateTime string `json:"update_time"`
+}
+
+// listJobs lists jobs newest first: GET /api/v2/jobs?limit=&cursor=&status=&metadata[<label>]=<value>.
+func (s *Surface) listJobs(c *gin.Context) error {
+	q, err := v2Query(c)
+	if err != nil {
+		return err
+	}
+	page, err := s.Reader.List(c.Request.Context(), edge.Caller(c).Account, q)
+	if err != nil {
+		return err
+	}
+	positions, err := jobio.QueuePositions(c.Request.Context(), s.Queue, edge.Caller(c).Account, page.Jobs)
+	if err != nil {
+		return err
+	}
+	body := jobsResponse{Jobs: []listedJob{}}
+	for _, j := range page.Jobs {
+		rendered, err := s.renderPlaced(c, j, positions[j.ID])
+		if err != nil {
+			return err
+		}
+		body.Jobs = append(body.Jobs, listedJob{rendered, rendered.CreatedAt, edge.Timestamp(j.UpdatedAt)})
+	}
+	body.Next = listing.Format(page.Next)
+	return edge.OK(c, body, nil)
+}
+
+func v2Query(c *gin.Context) (q jobs.Query, err error) {
+	if q.Limit, err = request.Limit(c, defaultListed); err != nil {
+		return q, err
+	}
+	if q.Before, err = listing.Read(c, "cursor"); err != nil {
+		return q, err
+	}
+	for _, word := range request.CommaList(c.Query("status")) {
+		state := job.State(word)
+		if !slices.Contains(jobio.AllStates(), state) {
+			return q, httperr.Invalidf("status %q is not a state of a job", word)
+		}
+		q.States = append(q.States, state)
+	}
+	q.Metadata, err = metadataFilters(c.Request.URL.Query())
+	return q, err
+}
+
+func metadataFilters(query map[string][]string) (map[string]string, error) {
+	filters := map[string]string{}
+	for name, values := range query {
+		if !strings.HasPrefix(name, "metadata") {
+			continue
+		}
+		key := filteredLabel(name)
+		if _, twice := filters[key]; key == "" || twice || len(values) != 1 {
+			return nil, fault.New(fault.Invalid, fault.CodeInvalidMetadataFilter,
+				"give each metadata filter once, as metadata[<label>]=<value> or metadata.<label>=<value>")
+		}
+		filters[key] = values[0]
+	}
+	if len(filters) > maxMetadataFilters {
+		return nil, fault.New(fault.Invalid, fault.CodeInvalidMetadataFilter, "at most %d metadata filters", maxMetadataFilters)
+	}
+	return filters, nil
+}
+
+// filteredLabel returns the label of a metadata filter, "metadata[label]" or "metadata.label", or "" for another
+// parameter.
+func filteredLabel(parameter string) string {
+	if label, ok := strings.CutPrefix(parameter, "metadata."); ok {
+		return label
+	}
+	label, open := strings.CutPrefix(parameter, "metadata[")
+	label, closed := strings.CutSuffix(label, "]")
+	if !open || !closed {
+		return ""
+	}
+	return label
+}
+
+// logRoutes serve logs, if the deployment has logs. Without them, jobs have no link to a log.
+func (s *Surface) logRoutes() []edge.Route {
+	if s.Logs == nil {
+		return nil
+	}
+	return edge.V2(edge.Route{Method: http.MethodGet, Path: "/jobs/:id/logs", Handle: edge.Of(s.job, s.getLogs)})
+}
+
+type logResponse struct {
+	Text       string `json:"text"`
+	Truncated  bool   `json:"truncated"`
+	CapturedAt string `json:"captured_at"`
+	Complete   bool   `json:"complete"`
+}
+
+// getLogs serves the log of a job, or 204 while the log is empty: GET /api/v2/jobs/{id}/logs.
+func (s *Surface) getLogs(c *gin.Context, j job.Job) error {
+	log, err := s.Logs.Log(c.Request.Context(), j.Account, j.ID)
+	if err != nil {
+		return err
+	}
+	if log.Text == "" {
+		edge.NoContent(c)
+		return nil
+	}
+	return edge.OK(c, logResponse{
+		Text: log.Text, Truncated: log.Truncated, CapturedAt: edge.Timestamp(log.At), Complete: j.State.Final(),
+	}, nil)
 }

@@ -1,19 +1,80 @@
+// Package jobs serves the jobs of the v2 contract: submissions with an idempotency key, jobs with links to their
+// outputs, lists, cancellation and logs. It promises that the answer to an accepted submission is the job that was
+// recorded. Package live streams the events of a job.
 package jobs
 
 import (
+	"context"
 	"encoding/json"
 	"math"
 	"net/http"
+	"time"
 
 	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
 
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/httperr"
 	"github.com/millrace-dev/millrace/api/jobio"
+	"github.com/millrace-dev/millrace/api/limit"
 	"github.com/millrace-dev/millrace/api/request"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
+
+// Names reads the names of assets; files.Service implements it.
+type Names interface {
+	// NameAssets returns the graph of a job with the references to assets replaced by the names of their files.
+	NameAssets(ctx context.Context, account string, id job.ID, prompt json.RawMessage) (json.RawMessage, error)
+}
+
+// Keys reads the idempotency keys that are in use.
+type Keys interface {
+	// Check fails with Conflict, idempotency_key_reuse, for a key in use.
+	Check(ctx context.Context, account, operation, key string) error
+	// Unanswered returns the id of the job that a request with the key made without receiving an answer.
+	Unanswered(ctx context.Context, account, operation, key string) (made uuid.UUID, ok bool, err error)
+	// Answered records that the request was answered with the job. From then on the key is refused.
+	Answered(ctx context.Context, account, operation, key string, made uuid.UUID) error
+}
+
+// Deps are the dependencies of the surface.
+type Deps struct {
+	Edge    *edge.Edge
+	Jobs    jobio.Commands
+	Reader  jobio.Reader
+	Queue   jobio.Queue
+	Sources jobio.Sources
+	Steps   jobio.Steps // nil = progress is counted by whole nodes
+	Links   jobio.Links
+	Keys    Keys        // nil = an invalid workflow is refused before a key in use
+	Names   Names       // nil = graphs contain references to assets as submitted
+	Waits   jobio.Waits // nil = no job waits for a ComfyUI server
+	Logs    *job.Logs   // nil = jobs have no logs
+	Ends    *Ends       // nil = requests cannot wait for the end of a job
+}
+
+// Options are the tunables of the surface.
+type Options struct {
+	MaxPrompt    int64         // bytes of a submission
+	JobRetention time.Duration // from submission to expires_at
+	MaxWaits     int           // waiting requests of one account on this process
+}
+
+// Surface serves the routes of this package.
+type Surface struct {
+	Deps
+	opts  Options
+	waits *limit.Connections
+}
+
+// New returns the surface.
+func New(deps Deps, opts Options) *Surface {
+	return &Surface{Deps: deps, opts: opts, waits: limit.NewConnections(opts.MaxWaits)}
+}
+
+// Routes returns the routes of the surface.
+func (s *Surface) Routes() []edge.Route { return append(s.jobRoutes(), s.logRoutes()...) }
 
 // Limits of the labels of a job.
 const (
@@ -29,9 +90,9 @@ func (s *Surface) jobRoutes() []edge.Route {
 	return edge.V2(
 		edge.Route{Method: http.MethodPost, Path: "/jobs", Access: edge.Store, Limit: s.opts.MaxPrompt, Handle: s.postJob},
 		edge.Route{Method: http.MethodGet, Path: "/jobs", Handle: s.listJobs, Gate: s.Edge.JobLists},
-		edge.Route{Method: http.MethodGet, Path: "/jobs/:id", Handle: s.getJob},
-		edge.Route{Method: http.MethodGet, Path: "/jobs/:id/workflow", Handle: s.getWorkflow},
-		edge.Route{Method: http.MethodPost, Path: "/jobs/:id/cancel", Access: edge.Write, Handle: s.cancelJob},
+		edge.Route{Method: http.MethodGet, Path: "/jobs/:id", Handle: edge.Of(s.find, s.writeJob)},
+		edge.Route{Method: http.MethodGet, Path: "/jobs/:id/workflow", Handle: edge.Of(s.job, s.getWorkflow)},
+		edge.Route{Method: http.MethodPost, Path: "/jobs/:id/cancel", Access: edge.Write, Handle: edge.Of(s.job, s.cancelJob)},
 	)
 }
 
@@ -184,22 +245,10 @@ func priorityOf(j job.Job) int {
 	return int(steps)
 }
 
-// getJob: GET /api/v2/jobs/{id}.
-func (s *Surface) getJob(c *gin.Context) error {
-	j, err := s.find(c)
-	if err != nil {
-		return err
-	}
-	return s.writeJob(c, j)
-}
-
+// writeJob answers with a job: GET /api/v2/jobs/{id}.
 func (s *Surface) writeJob(c *gin.Context, j job.Job) error {
 	body, err := s.renderJob(c, j)
-	if err != nil {
-		return err
-	}
-	c.PureJSON(http.StatusOK, body)
-	return nil
+	return edge.OK(c, body, err)
 }
 
 type workflowResponse struct {
@@ -209,11 +258,7 @@ type workflowResponse struct {
 
 // getWorkflow returns the graph that ran, without extra_data: GET /api/v2/jobs/{id}/workflow. References to assets
 // are replaced by the names of their files.
-func (s *Surface) getWorkflow(c *gin.Context) error {
-	j, err := jobio.Find(c, s.Reader)
-	if err != nil {
-		return err
-	}
+func (s *Surface) getWorkflow(c *gin.Context, j job.Job) error {
 	src, err := s.Sources.Load(c.Request.Context(), j.Account, j.ID)
 	if err != nil {
 		return err
@@ -223,24 +268,20 @@ func (s *Surface) getWorkflow(c *gin.Context) error {
 			return err
 		}
 	}
-	c.PureJSON(http.StatusOK, workflowResponse{Workflow: src.Prompt, Format: "api"})
-	return nil
+	return edge.OK(c, workflowResponse{Workflow: src.Prompt, Format: "api"}, nil)
 }
 
 // cancelJob cancels a job and answers with its new state: POST /api/v2/jobs/{id}/cancel. It does not change a job
 // that has ended.
-func (s *Surface) cancelJob(c *gin.Context) error {
-	j, err := jobio.Find(c, s.Reader)
-	if err != nil {
+func (s *Surface) cancelJob(c *gin.Context, j job.Job) error {
+	if j.State.Final() {
+		return s.writeJob(c, j)
+	}
+	if _, err := s.Jobs.CancelMany(c.Request.Context(), j.Account, []job.ID{j.ID}, edge.RequestID(c)); err != nil {
 		return err
 	}
-	if !j.State.Final() {
-		if _, err := s.Jobs.CancelMany(c.Request.Context(), j.Account, []job.ID{j.ID}, edge.RequestID(c)); err != nil {
-			return err
-		}
-		if j, err = jobio.Find(c, s.Reader); err != nil {
-			return err
-		}
-	}
-	return s.writeJob(c, j)
+	return edge.Of(s.job, s.writeJob)(c)
 }
+
+// job returns the caller's job that the path names.
+func (s *Surface) job(c *gin.Context) (job.Job, error) { return jobio.Find(c, s.Reader) }

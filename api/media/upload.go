@@ -291,3 +291,8 @@ func (s *Surface) applyMask(ctx context.Context, original files.Entry, up imageU
 	}
 	return w, nil
 }
+
+// claimImage waits for a slot to decode an image.
+func (s *Surface) claimImage(ctx context.Context, account string) (release func(), err error) {
+	return s.images.Begin(ctx, account)
+}

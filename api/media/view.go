@@ -7,8 +7,10 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"path"
+	"regexp"
 	"runtime"
 	"time"
 
@@ -183,11 +185,6 @@ func (s *Surface) showPreview(c *gin.Context, e files.Entry) error {
 	return nil
 }
 
-// claimImage waits for a slot to decode an image.
-func (s *Surface) claimImage(ctx context.Context, account string) (release func(), err error) {
-	return s.images.Begin(ctx, account)
-}
-
 // invalidImage turns an error of an image into the contract's 400.
 func invalidImage(err error) error {
 	if fault.CodeOf(err) == fault.CodeInvalidImage { // the error is specific already
@@ -201,4 +198,55 @@ func invalidImage(err error) error {
 	case fault.Internal, fault.NotFound, fault.Conflict, fault.Unavailable, fault.Unauthenticated, fault.Denied, fault.Canceled:
 	}
 	return err
+}
+
+// maskLayers are the files of one mask, null for missing layers.
+type maskLayers struct {
+	Mask          *string `json:"mask"`
+	Paint         *string `json:"paint"`
+	Painted       *string `json:"painted"`
+	PaintedMasked *string `json:"painted_masked"`
+}
+
+// layerName matches the names under which editors upload the layers of a mask. All four layers have the same text
+// around the kind.
+var layerName = regexp.MustCompile(`^(.*?)(painted-masked|painted|paint|mask)(-[^/]*)$`)
+
+// getMaskLayers returns the files that belong to the same mask as the named file: GET /files/mask-layers?filename=.
+func (s *Surface) getMaskLayers(c *gin.Context) error {
+	name := c.Query("filename")
+	if name == "" {
+		return httperr.Invalidf("the parameter filename is required")
+	}
+	own, err := s.layer(c, name)
+	if err != nil {
+		return err
+	}
+	if own == nil {
+		return fault.New(fault.NotFound, fault.CodeNotFound, "this file does not exist")
+	}
+	var layers maskLayers
+	if parts := layerName.FindStringSubmatch(name); parts != nil {
+		for kind, into := range map[string]**string{
+			"mask": &layers.Mask, "paint": &layers.Paint, "painted": &layers.Painted, "painted-masked": &layers.PaintedMasked,
+		} {
+			if *into, err = s.layer(c, fmt.Sprint(parts[1], kind, parts[3])); err != nil {
+				return err
+			}
+		}
+	}
+	return edge.OK(c, layers, nil)
+}
+
+// layer returns the name if the caller has an input of that name, otherwise nil.
+func (s *Surface) layer(c *gin.Context, name string) (*string, error) {
+	place, err := files.NewPlace(node.FolderInput, name)
+	if err != nil {
+		return nil, err
+	}
+	e, err := s.find(c.Request.Context(), edge.Caller(c), place)
+	if fault.Is(err, fault.NotFound) {
+		return nil, nil
+	}
+	return &e.Place.Filename, err
 }

@@ -104,22 +104,6 @@ func (fr FormReader) Read(c *gin.Context) (*Form, error) {
 	}
 }
 
-// IdleReader reads the body of a client and fails when the client sends nothing for longer than Idle. Such a client
-// would keep a connection, a goroutine and a file for ever.
-type IdleReader struct {
-	io.Reader
-	Conn *http.ResponseController
-	Idle time.Duration
-}
-
-// Read implements io.Reader.
-func (b IdleReader) Read(p []byte) (int, error) {
-	if err := b.Conn.SetReadDeadline(time.Now().Add(b.Idle)); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return 0, err
-	}
-	return b.Reader.Read(p)
-}
-
 // finishBody reads the bytes after the form, for which net/http would wait without end, and removes the deadline from
 // the connection.
 func finishBody(conn *http.ResponseController, body io.Reader) error {

@@ -13,6 +13,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/internal/config/amount"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/partner/catalog"
@@ -98,8 +99,7 @@ func (s *Surface) getModels(c *gin.Context) error {
 	if more {
 		list.Next = s.Cursors.Make(page[len(page)-1].ID)
 	}
-	c.PureJSON(http.StatusOK, list)
-	return nil
+	return edge.OK(c, list, nil)
 }
 
 // modelLimit parses the page size. An absent or non-positive size is the default; a size above the maximum is the
@@ -158,8 +158,7 @@ func (s *Surface) getModel(c *gin.Context) error {
 		return err
 	}
 	c.Header("Cache-Control", "private, max-age=0, must-revalidate")
-	c.PureJSON(http.StatusOK, modelDetail{s.entry(m, all), s.schemaURL(c, m), s.alternates(m)})
-	return nil
+	return edge.OK(c, modelDetail{s.entry(m, all), s.schemaURL(c, m), s.alternates(m)}, nil)
 }
 
 // alternates returns the other servers of a model that have a credential, the preferred ones first.
@@ -199,4 +198,62 @@ func (s *Surface) getSchema(c *gin.Context) error {
 	}
 	c.Data(http.StatusOK, "application/json", doc.Content)
 	return nil
+}
+
+// estimate is the estimated cost of a call in US dollars.
+type estimate struct {
+	Source    catalog.Source `json:"source"`
+	Currency  string         `json:"currency"`
+	Amount    json.Number    `json:"amount,omitempty"`
+	MinAmount json.Number    `json:"min_amount,omitempty"`
+	MaxAmount json.Number    `json:"max_amount,omitempty"`
+	Reason    string         `json:"reason,omitempty"`
+	AsOf      string         `json:"pricing_as_of,omitempty"`
+}
+
+// postEstimate prices a call without running it: POST /v2/models/{provider}/{model}/estimate. The body is checked as
+// for a run. Nothing is charged, and the price is not guaranteed.
+func (s *Surface) postEstimate(c *gin.Context) error {
+	memory := s.bodies.Reserve(edge.Caller(c).Account)
+	defer memory.Release()
+	inv, err := s.invocation(c, memory)
+	if err != nil {
+		return err
+	}
+	offer, err := s.Models.Offer(c.Request.Context(), inv)
+	if err != nil {
+		return err
+	}
+	if offer.Unpriced {
+		c.Header("Cache-Control", "no-store")
+		return edge.OK(c, estimateOf(catalog.Estimate{
+			Source: catalog.PriceUnknown,
+			Reason: "the price list does not cover this body; at most $" + amount.Dollars(offer.Reserve) + " is reserved for the call",
+		}), nil)
+	}
+	m, err := s.Models.FindAny(inv.Model, inv.Access)
+	if err != nil {
+		return err
+	}
+	body := inv.Body
+	if catalog.IsForm(inv.ContentType) {
+		if body, err = m.FormInput(inv.ContentType, body); err != nil {
+			return err
+		}
+	}
+	c.Header("Cache-Control", "no-store")
+	return edge.OK(c, estimateOf(m.PriceAt(inv.Options.ModelProvider, inv.Options.Strict, body)), nil)
+}
+
+func estimateOf(e catalog.Estimate) estimate {
+	out := estimate{Source: e.Source, Currency: "USD", AsOf: e.AsOf}
+	switch e.Source {
+	case catalog.PriceExact:
+		out.Amount = json.Number(amount.Dollars(e.Min))
+	case catalog.PriceEstimated:
+		out.MinAmount, out.MaxAmount = json.Number(amount.Dollars(e.Min)), json.Number(amount.Dollars(e.Max))
+	case catalog.PriceUnknown:
+		out.Reason = e.Reason
+	}
+	return out
 }

@@ -80,16 +80,11 @@ func (s *Surface) postRequest(c *gin.Context) error {
 	body.Status, body.Position = call.InQueue, &done.Ahead
 	setReplayed(c, done.Replayed)
 	c.Header("Cache-Control", "no-store")
-	c.PureJSON(http.StatusCreated, body)
-	return nil
+	return edge.Answer(c, http.StatusCreated, body, nil)
 }
 
 // getRequest serves the status of a request: GET …/requests/{id}/status.
-func (s *Surface) getRequest(c *gin.Context) error {
-	h, err := s.handle(c)
-	if err != nil {
-		return err
-	}
+func (s *Surface) getRequest(c *gin.Context, h call.Handle) error {
 	p, err := s.Calls.Status(c.Request.Context(), h)
 	if err != nil {
 		return s.unknownRequest(c, err)
@@ -107,11 +102,7 @@ func (s *Surface) progress(c *gin.Context, status int, p call.Progress) {
 }
 
 // getResult returns the answer of a request, or 202 while it has none: GET …/requests/{id}.
-func (s *Surface) getResult(c *gin.Context) error {
-	h, err := s.handle(c)
-	if err != nil {
-		return err
-	}
+func (s *Surface) getResult(c *gin.Context, h call.Handle) error {
 	res, p, err := s.Calls.Result(c.Request.Context(), h)
 	switch {
 	case err != nil:
@@ -124,11 +115,7 @@ func (s *Surface) getResult(c *gin.Context) error {
 }
 
 // putCancel requests that a request stop, best effort: PUT …/requests/{id}/cancel.
-func (s *Surface) putCancel(c *gin.Context) error {
-	h, err := s.handle(c)
-	if err != nil {
-		return err
-	}
+func (s *Surface) putCancel(c *gin.Context, h call.Handle) error {
 	active, err := s.Calls.Cancel(c.Request.Context(), h, edge.RequestID(c))
 	if err != nil {
 		return s.unknownRequest(c, err)
@@ -138,6 +125,5 @@ func (s *Surface) putCancel(c *gin.Context) error {
 		status, word = http.StatusAccepted, cancelAccepted
 	}
 	c.Header("Cache-Control", "no-store")
-	c.PureJSON(status, gin.H{"request_id": h.Call, "status": word})
-	return nil
+	return edge.Answer(c, status, gin.H{"request_id": h.Call, "status": word}, nil)
 }

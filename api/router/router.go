@@ -5,17 +5,24 @@ package router
 
 import (
 	"context"
+	"errors"
+	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/httperr"
 	"github.com/millrace-dev/millrace/api/limit"
+	"github.com/millrace-dev/millrace/api/request"
+	"github.com/millrace-dev/millrace/internal/config/amount"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/call"
+	"github.com/millrace-dev/millrace/internal/domain/credit"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/partner/catalog"
 	modelrouter "github.com/millrace-dev/millrace/internal/partner/router"
@@ -36,18 +43,12 @@ type Calls interface {
 	Cancel(ctx context.Context, h call.Handle, requestID string) (bool, error)
 }
 
-// Authenticator checks credentials.
-type Authenticator interface {
-	// Authenticate returns the identity of the secret's owner, or Unauthenticated.
-	Authenticate(ctx context.Context, secret string) (account.Identity, error)
-}
-
 // Deps are the dependencies of the surface.
 type Deps struct {
 	Edge    *edge.Edge
 	Models  *modelrouter.Offers // nil = there is no router: its paths answer with the router's 404
 	Calls   Calls
-	Tokens  Authenticator // checks JSON Web Tokens; nil = they are not accepted
+	Tokens  edge.Authenticator // checks JSON Web Tokens; nil = they are not accepted
 	Cursors *catalog.Cursors
 }
 
@@ -96,9 +97,11 @@ func (s *Surface) Routes() []edge.Route {
 			Method: http.MethodPost, Path: "/v2" + model + "/requests", Access: edge.Store, Limit: s.opts.MaxModelBody,
 			Handle: s.postRequest,
 		},
-		edge.Route{Method: http.MethodGet, Path: "/v2" + model + "/requests/:id", Handle: s.getResult},
-		edge.Route{Method: http.MethodGet, Path: "/v2" + model + "/requests/:id/status", Handle: s.getRequest},
-		edge.Route{Method: http.MethodPut, Path: "/v2" + model + "/requests/:id/cancel", Access: edge.Write, Handle: s.putCancel},
+		edge.Route{Method: http.MethodGet, Path: "/v2" + model + "/requests/:id", Handle: edge.Of(s.handle, s.getResult)},
+		edge.Route{Method: http.MethodGet, Path: "/v2" + model + "/requests/:id/status", Handle: edge.Of(s.handle, s.getRequest)},
+		edge.Route{
+			Method: http.MethodPut, Path: "/v2" + model + "/requests/:id/cancel", Access: edge.Write, Handle: edge.Of(s.handle, s.putCancel),
+		},
 	))
 }
 
@@ -233,4 +236,189 @@ func (s *Surface) checkEnabled(id account.Identity) error {
 		return call.Refuse(fault.Denied, call.NotEnabled, "the model router is not enabled for this account")
 	}
 	return nil
+}
+
+// postRun runs a model and waits for its answer: POST /v2/models/{provider}/{model}.
+func (s *Surface) postRun(c *gin.Context) error {
+	memory := s.bodies.Reserve(edge.Caller(c).Account)
+	defer memory.Release()
+	inv, err := s.invocation(c, memory)
+	if err != nil {
+		return err
+	}
+	res, err := s.Calls.Run(c.Request.Context(), inv)
+	if err != nil {
+		return err
+	}
+	return s.writeAnswer(c, res)
+}
+
+// invocation parses a request to run a model. The service checks the model and its schema, after it has checked that
+// the account can pay. The body uses the memory budget until the service has stored it.
+func (s *Surface) invocation(c *gin.Context, memory *limit.Reservation) (call.Invocation, error) {
+	r := c.Request
+	key, err := callKey(r)
+	if err != nil {
+		return call.Invocation{}, err
+	}
+	options, err := s.callOptions(c)
+	if err != nil {
+		return call.Invocation{}, err
+	}
+	body, err := s.modelBody(c, memory)
+	if err != nil {
+		return call.Invocation{}, err
+	}
+	if !catalog.IsForm(kindOf(r)) {
+		if err := request.CheckShape(body, request.MaxMembers); err != nil {
+			return call.Invocation{}, err
+		}
+	}
+	who := edge.Caller(c)
+	return call.Invocation{
+		Account: who.Account, Access: who.Access, RequestID: edge.RequestID(c), Key: key, Method: r.Method, Target: r.URL.RequestURI(),
+		Model: modelID(c), API: versionOf(r.URL.Path), Options: options, BaseURL: s.Edge.BaseURL(r), ContentType: kindOf(r), Body: body,
+		OnStored: memory.Release,
+	}, nil
+}
+
+// maxFormType bounds the content type of a form. Its boundary has at most 70 characters.
+const maxFormType = 256
+
+// kindOf returns the content type of the body: a form's type unchanged, because its boundary is needed to parse the
+// form. Every other body is read as JSON.
+func kindOf(r *http.Request) string {
+	if kind := r.Header.Get("Content-Type"); len(kind) <= maxFormType && catalog.IsForm(kind) {
+		return kind
+	}
+	return "application/json"
+}
+
+// maxKeyBytes bounds an Idempotency-Key before it is decoded as text: 255 characters are not longer.
+const maxKeyBytes = 255 * utf8.UTFMax
+
+// callKey parses the header Idempotency-Key: one value of 1 to 255 characters, or no header.
+func callKey(r *http.Request) (string, error) {
+	keys := r.Header.Values("Idempotency-Key")
+	if len(keys) == 0 {
+		return "", nil
+	}
+	if key := keys[0]; len(keys) > 1 || key == "" || len(key) > maxKeyBytes || !utf8.ValidString(key) || utf8.RuneCountInString(key) > 255 {
+		return "", call.Refuse(fault.Invalid, call.InvalidInput, "Idempotency-Key must have 1 to 255 characters")
+	}
+	return keys[0], nil
+}
+
+// callOptions parses the query parameters of a run. strict_mode forwards the body unchecked, so that
+// reject_unknown_fields has no effect with it.
+func (s *Surface) callOptions(c *gin.Context) (call.Options, error) {
+	strict, err := boolean(c, "strict_mode")
+	if err != nil {
+		return call.Options{}, err
+	}
+	reject, err := boolean(c, "reject_unknown_fields")
+	if err != nil {
+		return call.Options{}, err
+	}
+	return call.Options{
+		ModelProvider: c.Query("model_provider"), Strict: strict, RejectUnknown: reject && !strict,
+		Fallback: c.Query("fallback_provider") != "false" && !strict && !s.opts.NoFallback,
+	}, nil
+}
+
+func boolean(c *gin.Context, name string) (bool, error) {
+	text, given := c.GetQuery(name)
+	switch {
+	case !given || text == "false":
+		return false, nil
+	case text == "true":
+		return true, nil
+	}
+	return false, call.Refuse(fault.Invalid, call.InvalidInput, "%s must be true or false", name)
+}
+
+// modelBody reads the body, whose size wrap bounds. The client may be slow but must not pause.
+func (s *Surface) modelBody(c *gin.Context, memory *limit.Reservation) ([]byte, error) {
+	conn, r := http.NewResponseController(c.Writer), c.Request
+	body, err := memory.ReadAll(r.Context(), request.IdleReader{Reader: r.Body, Conn: conn, Idle: s.opts.UploadIdle}, r.ContentLength,
+		s.opts.MaxModelBody)
+	if err != nil {
+		return nil, memoryRefusal(err)
+	}
+	if err := conn.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return nil, err
+	}
+	return body, nil
+}
+
+// memoryRefusal returns the refusal of an input for which the memory budget has no space. It returns other errors
+// unchanged.
+func memoryRefusal(err error) error {
+	switch {
+	case errors.Is(err, limit.ErrOwnBudget):
+		return call.Refuse(fault.Exhausted, call.ConcurrencyLimit,
+			"the inputs of this account's calls that are being read have reached their limit; send the request again when one of them has been "+
+				"accepted")
+	case errors.Is(err, limit.ErrBudget):
+		r := call.Refuse(fault.Unavailable, call.ServiceUnavailable, "the service has no memory for this input now; send the request again later")
+		r.RetryAfter = 1
+		return r
+	}
+	return err
+}
+
+// deliveredWithin bounds the time to record a delivery.
+const deliveredWithin = 5 * time.Second
+
+// writeAnswer streams a model's answer unchanged. Its headers keep a browser from running the bytes as a page of this
+// origin.
+func (s *Surface) writeAnswer(c *gin.Context, res *call.Result) error {
+	body, err := res.Open(c.Request.Context())
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	h := c.Writer.Header()
+	h.Set("Content-Type", res.ContentType)
+	if res.ContentType == "" {
+		h.Set("Content-Type", "application/octet-stream")
+	}
+	h.Set("Content-Length", strconv.FormatInt(res.Size, 10))
+	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	h.Set("Cache-Control", "no-store")
+	setResultHeaders(c, res)
+	c.Status(res.Status)
+	if _, err := io.Copy(c.Writer, body); err != nil {
+		return err // the body is shorter than Content-Length: net/http ends the connection
+	}
+	if err := http.NewResponseController(c.Writer).Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), deliveredWithin)
+	defer cancel()
+	if err := res.Delivered(ctx); err != nil {
+		s.Edge.Logger.Warn("delivery of an answer not recorded; its key answers once more", "call_id", res.Call, "error", err)
+	}
+	return nil
+}
+
+// setResultHeaders sets the headers with the cost and the origin of the answer, in v2 only. A replay costs nothing,
+// so it has no cost header.
+func setResultHeaders(c *gin.Context, res *call.Result) {
+	if versionOf(c.Request.URL.Path) == call.V1 {
+		return
+	}
+	setReplayed(c, res.Replayed)
+	setSpend(c, res.Spend)
+	if res.Fallback != "" {
+		c.Header("X-Comfy-Router-Fallback-Provider", res.Fallback)
+	}
+	if dropped := call.DroppedParams(res.Dropped); dropped != "" {
+		c.Header("X-Comfy-Router-Dropped-Params", dropped)
+	}
+	if res.Charged != nil && !res.Replayed {
+		c.Header("X-Comfy-Credits-Used", credit.Credits(*res.Charged))
+		c.Header("X-Litellm-Response-Cost", amount.Dollars(*res.Charged))
+		c.Header("X-Litellm-Total-Tokens", "0")
+	}
 }

@@ -227,3 +227,14 @@ func TestAnOutageClearsByItself(t *testing.T) {
 		}
 	}
 }
+
+// Allow names the methods of a route of a model, not those of the model's variants.
+func TestAllowOfTheRoutesOfAModel(t *testing.T) {
+	t.Parallel()
+	h := apitest.StartRouter(t, apitest.Options{}, apitest.Refusing{})
+	for _, target := range []string{"PUT /v2/models/sim/echo/estimate", "DELETE /v2/models/sim/echo/requests"} {
+		method, path, _ := strings.Cut(target, " ")
+		got := h.Do(t, method, path, "")
+		require.Equal(t, []any{http.StatusMethodNotAllowed, "POST"}, []any{got.Status, got.Header.Get("Allow")}, target)
+	}
+}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/millrace-dev/millrace/activities"
 	"github.com/millrace-dev/millrace/internal/comfyui"
+	"github.com/millrace-dev/millrace/internal/comfyui/catalogue"
 	"github.com/millrace-dev/millrace/internal/comfyui/driving"
 	"github.com/millrace-dev/millrace/internal/comfyui/placement"
 	"github.com/millrace-dev/millrace/internal/domain/job"
@@ -58,11 +59,7 @@ func (in *Instance) fixedServers() []server.Registration {
 func (in *Instance) dialServer(s *server.Server) (comfyui.Server, error) {
 	header := http.Header{}
 	if len(s.Sealed) > 0 {
-		sealer, err := in.key.Sealer()
-		if err != nil {
-			return nil, err
-		}
-		raw, err := sealer.Open(s.URL, s.Sealed)
+		raw, err := in.sealer.Open(s.URL, s.Sealed)
 		if err != nil {
 			return nil, fmt.Errorf("headers of server %s: %w", s.URL, err)
 		}
@@ -104,26 +101,52 @@ func (in *Instance) startServers(ctx context.Context, group *errgroup.Group) {
 }
 
 // OperatedServers returns the operators' service for servers.
-func (in *Instance) OperatedServers() (*servers.Service, error) {
-	sealer, err := in.key.Sealer()
-	if err != nil {
-		return nil, err
-	}
-	return &servers.Service{Pool: in.pool, Store: serverstore.New(in.pool, in.events), Seal: sealer}, nil
+func (in *Instance) OperatedServers() *servers.Service {
+	return &servers.Service{Pool: in.pool, Store: serverstore.New(in.pool, in.events), Seal: in.sealer}
 }
 
 // segments returns the parts with which segments of graphs run on servers.
-func (in *Instance) segments() (*activities.Segments, error) {
+func (in *Instance) segments() *activities.Segments {
 	s := activities.NewSegments(in.servers, driving.New(driving.Options{
 		MaxOutput: in.cfg.Servers.MaxOutput, MaxPixels: in.cfg.MaxPixels, Sounds: in.ffmpeg,
 	}))
-	if len(in.settings.comfyOrg) == 0 {
-		return s, nil
+	if len(in.settings.comfyOrg) > 0 {
+		s.Credentials = in.jobCredentials()
 	}
-	var err error
-	s.Credentials, err = in.jobCredentials()
-	return s, err
+	return s
 }
 
 // segmentStop bounds the time for detaching from segments when a worker stops. The servers continue to run them.
 const segmentStop = 5 * time.Second
+
+// catalogue keeps, for editors, the lists that ComfyUI servers offer besides their classes.
+func (in *Instance) catalogue() *catalogue.Catalogue {
+	return catalogue.New(in.Members, catalogue.Options{Web: in.settings.web, Log: in.log})
+}
+
+// Members returns the supported servers.
+func (in *Instance) Members() []catalogue.Member {
+	var members []catalogue.Member
+	for _, s := range in.servers.Servers() {
+		if s.Health == server.Unusable {
+			continue
+		}
+		client, _, err := in.servers.Server(s.ID)
+		if err != nil { // the server was removed, or its headers cannot be decrypted, which the probe of the server reports
+			continue
+		}
+		members = append(members, catalogue.Member{Address: s.URL, Server: client})
+	}
+	return members
+}
+
+// devices returns the devices of the servers that answer.
+func (in *Instance) devices() []server.Device {
+	var devices []server.Device
+	for _, s := range in.servers.Servers() {
+		if s.Health == server.Answers {
+			devices = append(devices, s.Devices...)
+		}
+	}
+	return devices
+}

@@ -3,14 +3,22 @@ package app
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
+	"net/http"
+	"path/filepath"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/millrace-dev/millrace/internal/config"
 	"github.com/millrace-dev/millrace/internal/localstack"
+	"github.com/millrace-dev/millrace/internal/sim"
+	"github.com/millrace-dev/millrace/internal/web/editor"
+	"github.com/millrace-dev/millrace/internal/web/editor/published"
 )
 
 // Dev runs the private servers and all roles until ctx ends or one of them fails permanently.
@@ -127,4 +135,67 @@ A partner model, simulated (millrace models lists all):
 
 Ctrl-C stops everything; nothing accepted is lost.
 `, base, cmp.Or(ui, "-"), cfg.DataDir, credential, page) // a closed terminal must not stop the process
+}
+
+// fetchEditor replaces config.EditorAuto by the directory of the published editor, or by "" if the editor cannot be
+// fetched.
+func fetchEditor(ctx context.Context, cfg config.Config, log *slog.Logger) config.Config {
+	if cfg.Editor == config.EditorAuto {
+		f := published.Fetcher{Dir: filepath.Join(cfg.DataDir, "editor"), Index: cfg.EditorIndex, Release: published.Pinned}
+		cfg.Editor = f.FetchOrNone(ctx, log)
+	}
+	return cfg
+}
+
+// openEditor opens the files of the web editor, or returns nil. The editor may show pictures of the service and of
+// some other origins.
+func openEditor(cfg config.Config, media ...string) (*editor.Dir, error) {
+	if cfg.Editor == "" || cfg.Editor == config.EditorAuto {
+		return nil, nil // the editor is optional, and a fetched one is available later
+	}
+	files, err := editor.Open(cfg.Editor, media...)
+	if err != nil {
+		return nil, fmt.Errorf("--editor (MILLRACE_EDITOR): %w", err)
+	}
+	return files, nil
+}
+
+// checkEditor fails if the configured directory has no editor.
+func checkEditor(cfg config.Config) error {
+	files, err := openEditor(cfg)
+	if files == nil {
+		return err
+	}
+	return files.Close()
+}
+
+// Simulate serves the simulator on a listener until ctx ends.
+func Simulate(ctx context.Context, l net.Listener, opts sim.Options) error {
+	simulator := sim.New(opts)
+	defer simulator.Close()
+	server := &http.Server{
+		Handler: simulator, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(opts.Log.Handler(), slog.LevelDebug),
+	}
+	stopped := context.AfterFunc(ctx, func() { server.Close() }) //nolint:errcheck // the server has no state
+	defer stopped()
+	if err := server.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("provider simulator: %w", err)
+	}
+	return nil
+}
+
+// withSimulator starts a simulator for local mode, on a loopback port of its own, unless the configuration names one.
+// run serves it.
+func withSimulator(cfg *config.Config, log *slog.Logger) (run func(context.Context) error, err error) {
+	if cfg.Router.Simulator != "" {
+		return func(context.Context) error { return nil }, nil
+	}
+	listener, err := Listen("127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	cfg.Router.Simulator = "http://" + listener.Addr().String()
+	return func(ctx context.Context) error {
+		return Simulate(ctx, listener, sim.Options{Log: log})
+	}, nil
 }

@@ -110,10 +110,8 @@ func routes(t *testing.T, editorDir string) []edge.Route {
 	t.Cleanup(in.Close)
 	s, err := in.newSurfaces(t.Context())
 	require.NoError(t, err)
-	surfaces, err := s.all()
-	require.NoError(t, err)
 	var all []edge.Route
-	for _, surface := range surfaces {
+	for _, surface := range s.all() {
 		all = append(all, surface.Routes()...)
 	}
 	return all

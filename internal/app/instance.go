@@ -2,11 +2,16 @@ package app
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -18,6 +23,7 @@ import (
 	"github.com/millrace-dev/millrace/activities"
 	"github.com/millrace-dev/millrace/activities/modelcall"
 	"github.com/millrace-dev/millrace/activities/nodevalue"
+	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/internal/comfyui/placement"
 	"github.com/millrace-dev/millrace/internal/config"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
@@ -33,6 +39,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/node/standard"
 	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/partner/catalog"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
@@ -42,11 +49,12 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/jobstore"
 	"github.com/millrace-dev/millrace/internal/postgres/outboxstore"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
+	"github.com/millrace-dev/millrace/internal/storage/blob/bucket"
 	"github.com/millrace-dev/millrace/internal/storage/blob/disk"
 	"github.com/millrace-dev/millrace/internal/storage/secret"
+	"github.com/millrace-dev/millrace/internal/storage/signedurl"
 	"github.com/millrace-dev/millrace/internal/stream"
 	"github.com/millrace-dev/millrace/internal/telemetry"
-	"github.com/millrace-dev/millrace/internal/web/webtoken"
 	"github.com/millrace-dev/millrace/worker"
 	"github.com/millrace-dev/millrace/worker/namespace"
 	"github.com/millrace-dev/millrace/worker/starter"
@@ -67,7 +75,9 @@ type Instance struct {
 	events   *eventstore.Store
 	jobs     *jobstore.Store
 	key      *secret.Key
-	sealers  secret.Sealers // encrypt data that outlives a key: webhooks and downloads
+	sealer   *secret.Sealer
+	sealers  secret.Sealers    // encrypt data that outlives a key: webhooks and downloads
+	signer   *signedurl.Signer // makes links to content; all replicas accept each other's links
 	blobs    blob.Store
 	values   blob.Store
 	assets   *assetstore.Store
@@ -81,7 +91,9 @@ type Instance struct {
 	tiers    Tiers
 	traces   *telemetry.Provider // nil: no traces are exported
 	catalog  *catalog.Catalog
-	verifier *webtoken.Verifier // verifies tokens; nil until it is needed
+	auth     edge.Authenticator // checks the credentials of clients
+	keys     edge.Authenticator // checks the keys of accounts; nil = there are no accounts
+	tokens   edge.Authenticator // checks JSON Web Tokens; nil = none are accepted
 	credits  *accountstore.Credits
 	callEnds *call.Watch
 	calls    *callstore.Store
@@ -109,7 +121,7 @@ func Open(ctx context.Context, cfg config.Config, log *slog.Logger, roles []Role
 	}
 	in.settings = in.tiers.settings
 	for _, step := range []func(context.Context) error{
-		in.openLog, in.openStores, in.openServers, in.openTemporal, in.openModels, in.openSender,
+		in.openLog, in.openStores, in.openAuth, in.openServers, in.openTemporal, in.openModels, in.openSender,
 	} {
 		if err := step(ctx); err != nil {
 			in.Close()
@@ -193,6 +205,12 @@ func (in *Instance) openStores(ctx context.Context) (err error) {
 		return err
 	}
 	if in.sealers, err = secret.NewSealers(keys); err != nil {
+		return err
+	}
+	if in.sealer, err = in.key.Sealer(); err != nil {
+		return err
+	}
+	if in.signer, err = newSigner(keys); err != nil {
 		return err
 	}
 	if in.blobs, err = in.openBlobs(ctx); err != nil {
@@ -296,12 +314,10 @@ func (in *Instance) start(ctx context.Context, group *errgroup.Group) {
 }
 
 // graphActivities returns the activities of graph runs, with their dependencies.
-func (in *Instance) graphActivities(stops *activities.Stops, partners *activities.Partners,
-	segments *activities.Segments,
-) *activities.Graph {
+func (in *Instance) graphActivities(stops *activities.Stops) *activities.Graph {
 	return activities.NewGraph(activities.Deps{
 		Events: in.events, Types: in.types, Sources: in.sources(), Assets: in.files, Jobs: in.jobs, Tiers: in.tiers,
-		Classes: in.classes, Partners: partners, Segments: segments, Limits: in.limits(), Graphs: in.graphs,
+		Classes: in.classes, Partners: in.partners(), Segments: in.segments(), Limits: in.limits(), Graphs: in.graphs,
 		Values: nodevalue.New(in.values, valueMemory, maxValue),
 		Files:  func(run job.RunRef, id string) activities.NodeFiles { return in.files.ForNode(run, id) },
 		Cache:  in.nodeCache(), Bus: in.bus, Stops: stops, Marks: jobstore.NewNodeMarks(in.pool, in.worker),
@@ -314,3 +330,55 @@ const (
 	valueMemory = 256 << 20 // bytes of recent values that are also kept in memory
 	maxValue    = 16 << 30  // bytes of one stored value: far above the pixel cap times 16
 )
+
+// openBlobs opens the store of files: the bucket, if one is configured, otherwise the data directory.
+func (in *Instance) openBlobs(ctx context.Context) (blob.Store, error) {
+	b := in.cfg.Bucket
+	if b.Name == "" {
+		return disk.Open(ctx, blobDir(in.cfg), disk.Options{Log: in.log})
+	}
+	return bucket.Open(ctx, bucket.Options{
+		Endpoint: b.Endpoint, Region: b.Region, Bucket: b.Name, Prefix: b.Prefix, AccessKey: b.AccessKey, SecretKey: b.SecretKey,
+		Insecure: b.Insecure, Encrypt: bucket.Encryption(b.Encrypt), KMSKey: b.KMSKey, Spool: filepath.Join(in.cfg.DataDir, "spool"),
+		Locks: assetstore.NewBlobLocks(in.pool), Log: in.log,
+	})
+}
+
+// newSigner returns the signer of links to content, with keys that are derived from the secret keys. The present one
+// signs links; links signed with former keys are still accepted.
+func newSigner(roots []*secret.Key) (*signedurl.Signer, error) {
+	keys := make([]signedurl.Key, len(roots))
+	for i, root := range roots {
+		derived, err := root.Derive("links")
+		if err != nil {
+			return nil, err
+		}
+		sum := sha256.Sum256(derived) // identifies the key without revealing it
+		keys[i] = signedurl.Key{ID: hex.EncodeToString(sum[:4]), Secret: derived}
+	}
+	return signedurl.New(keys, signedurl.Options{})
+}
+
+// secretKeys returns the secret keys, the present one first.
+func (in *Instance) secretKeys() ([]*secret.Key, error) {
+	roots := []*secret.Key{in.key}
+	for text := range strings.SplitSeq(in.cfg.FormerKeys, ",") {
+		if strings.TrimSpace(text) == "" {
+			continue
+		}
+		former, err := secret.Parse(text)
+		if err != nil {
+			return nil, fmt.Errorf("a former secret key: %w", err)
+		}
+		roots = append(roots, former)
+	}
+	return roots, nil
+}
+
+// ExistingBlobs opens the blob store if it exists, and never creates one.
+func ExistingBlobs(ctx context.Context, cfg config.Config, pool *postgres.Pool) (blob.Store, error) {
+	if _, err := os.Stat(blobDir(cfg)); cfg.Bucket.Name == "" && errors.Is(err, fs.ErrNotExist) {
+		return nil, operate.ErrNoDataDir
+	}
+	return (&Instance{cfg: cfg, pool: pool, log: slog.New(slog.DiscardHandler)}).openBlobs(ctx)
+}

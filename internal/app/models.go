@@ -1,24 +1,35 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/activity"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/millrace-dev/millrace/activities"
 	"github.com/millrace-dev/millrace/activities/modelcall"
 	"github.com/millrace-dev/millrace/internal/config"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/call"
+	"github.com/millrace-dev/millrace/internal/domain/job/credentials"
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/outbound"
 	"github.com/millrace-dev/millrace/internal/partner/catalog"
+	"github.com/millrace-dev/millrace/internal/partner/nodeclass"
 	"github.com/millrace-dev/millrace/internal/partner/provider"
 	"github.com/millrace-dev/millrace/internal/partner/router"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 	"github.com/millrace-dev/millrace/internal/postgres/callstore"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
+	"github.com/millrace-dev/millrace/internal/storage/signedurl"
+	"github.com/millrace-dev/millrace/internal/web/webtoken"
 	"github.com/millrace-dev/millrace/worker"
 	"github.com/millrace-dev/millrace/worker/sweep"
 )
@@ -109,12 +120,8 @@ func (in *Instance) openSender(context.Context) error {
 		return nil
 	}
 	internet := outbound.New(outbound.Options{})
-	hosting, err := in.hosting(internet)
-	if err != nil {
-		return err
-	}
 	in.models = modelcall.New(modelcall.Deps{
-		Events: in.events, Types: in.types, Calls: in.calls, Blobs: in.blobs, Hosts: hosting,
+		Events: in.events, Types: in.types, Calls: in.calls, Blobs: in.blobs, Hosts: in.hosting(internet),
 		Provider: &router.Provider{Catalog: in.catalog, Client: provider.New(internet, providerKeys, in.log), Log: in.log},
 		Tiers:    in.tiers, Worker: in.worker, Log: in.log,
 		OnEnd: in.callEnds.Observe,
@@ -131,16 +138,12 @@ func (in *Instance) callEnded(id call.ID) (modelcall.Step, bool) {
 }
 
 // hosting returns the part that copies assets of answers.
-func (in *Instance) hosting(internet *outbound.Client) (*router.Hosting, error) {
-	signer, err := in.signer()
-	if err != nil {
-		return nil, err
-	}
+func (in *Instance) hosting(internet *outbound.Client) *router.Hosting {
 	return &router.Hosting{
 		Catalog: in.catalog, Fetch: internet, Lookup: providerKeys, Blobs: in.blobs, Assets: in.assets,
-		Signer: signer, Base: in.cfg.PublicURL, Log: in.log,
+		Signer: in.signer, Base: in.cfg.PublicURL, Log: in.log,
 		Heartbeat: func(ctx context.Context) { activity.RecordHeartbeat(ctx) },
-	}, nil
+	}
 }
 
 // startModels runs model calls, and revives those that lost their workflow.
@@ -151,4 +154,124 @@ func (in *Instance) startModels(ctx context.Context, group *errgroup.Group) {
 	sweeper := sweep.CallSweeper{Client: in.client, Calls: in.calls, Tiers: in.tiers, Log: in.log}
 	group.Go(func() error { return sweeper.Run(ctx) })
 	group.Go(func() error { return models.Run(ctx) })
+}
+
+// extendClasses makes node classes of the models of a catalog.
+func (in *Instance) extendClasses(s *catalog.Snapshot) error {
+	classes, err := nodeclass.Classes(s)
+	if err != nil {
+		return err
+	}
+	originals, err := nodeclass.Originals(s, in.offers().Runnable)
+	if err != nil {
+		return err
+	}
+	return in.classes.Extend(append(classes, originals...)...)
+}
+
+// partners returns the parts with which nodes of partner models run.
+func (in *Instance) partners() *activities.Partners {
+	p := &activities.Partners{
+		Calls: in.service, Base: in.cfg.PublicURL, Log: in.log,
+		Content: answerSource{catalog: in.catalog, fetch: outbound.New(outbound.Options{}), blobs: in.blobs, signer: in.signer},
+	}
+	p.Base = cmp.Or(p.Base, "http://"+in.cfg.Addr)
+	if in.settings.mode == account.ModeKeys {
+		p.Access = in.jobCredentials()
+	}
+	return p
+}
+
+// jobCredentials returns the service that decrypts the credentials of running jobs.
+func (in *Instance) jobCredentials() *credentials.Running {
+	return &credentials.Running{Jobs: in.jobs, Sealer: in.sealer, Keys: in.auth, Mode: in.settings.mode, Chosen: in.settings.comfyOrg}
+}
+
+// answerSource opens addresses in answers: copies of this service by their links, all others at the provider.
+type answerSource struct {
+	catalog *catalog.Catalog
+	fetch   *outbound.Client
+	blobs   blob.Store
+	signer  *signedurl.Signer
+}
+
+// Fetch implements activities.NodeContent.
+func (a answerSource) Fetch(ctx context.Context, model, address string) (node.ModelAnswer, error) {
+	if grant, ours := a.granted(address); ours {
+		r, err := a.blobs.Open(ctx, grant.Hash)
+		if err != nil {
+			return node.ModelAnswer{}, fmt.Errorf("open a copied asset of %s: %w", model, err)
+		}
+		return node.ModelAnswer{ContentType: grant.ContentType, Content: r}, nil
+	}
+	m, ok := a.catalog.Find(model, "")
+	if !ok { // the model has left the catalog
+		m = &catalog.Model{}
+	}
+	content, err := provider.Fetch(ctx, a.fetch, m, providerKeys, address)
+	if err != nil {
+		return node.ModelAnswer{}, fault.Wrap(err, fault.Conflict, fault.CodePartnerFetch,
+			"the result of %s cannot be fetched from its provider", model)
+	}
+	return node.ModelAnswer{ContentType: content.ContentType, Content: content}, nil
+}
+
+// granted reports whether an address is a link that this service has signed, and returns its target.
+func (a answerSource) granted(address string) (signedurl.Grant, bool) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return signedurl.Grant{}, false
+	}
+	_, rest, found := strings.Cut(u.Path, signedurl.Prefix)
+	asset, filename, two := strings.Cut(rest, "/")
+	if !found || !two {
+		return signedurl.Grant{}, false
+	}
+	grant, err := a.signer.Verify(asset, filename, u.Query())
+	return grant, err == nil
+}
+
+func (in *Instance) offers() *router.Offers {
+	return &router.Offers{Catalog: in.catalog, Lookup: providerKeys, Ceilings: in.cfg.Router.Ceilings}
+}
+
+// openAuth makes what checks the credentials of clients.
+func (in *Instance) openAuth(context.Context) (err error) {
+	if in.cfg.Tokens.Accepted() {
+		opts := in.settings.tokens
+		opts.Log = in.log
+		var accounts webtoken.Accounts = accountstore.NewTokenAccounts(in.pool, in.events, in.settings.create)
+		if in.settings.mode != account.ModeKeys {
+			accounts = localAccount{}
+		}
+		if in.tokens, err = webtoken.New(opts, accounts); err != nil {
+			return err
+		}
+	}
+	switch in.settings.mode {
+	case account.ModeToken:
+		if len(in.roles) > 0 { // commands may lack the token: they check no credentials of clients
+			in.auth, err = account.NewStatic(in.cfg.Token)
+		}
+	case account.ModeKeys:
+		in.keys = account.NewKeys(accountstore.New(in.pool))
+		in.auth = in.keys
+		if in.tokens != nil {
+			in.auth = account.KeysOrTokens{Keys: in.keys, Tokens: in.tokens, Shaped: webtoken.Shaped}
+		}
+	case account.ModeNone:
+		in.auth = account.Anyone{}
+	}
+	return err
+}
+
+// localAccount is the only account in the modes none and token.
+type localAccount struct{}
+
+// AccountOf implements webtoken.Accounts.
+func (localAccount) AccountOf(_ context.Context, n account.TokenClaims) (account.Account, error) {
+	if n.Text != account.LocalID {
+		return account.Account{}, fault.New(fault.NotFound, "", "the account does not exist: modes none and token have only the local account")
+	}
+	return account.Account{ID: account.LocalID, Tier: account.TierLocal, Active: true}, nil
 }

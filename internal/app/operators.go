@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
@@ -12,6 +13,8 @@ import (
 	consoleoperators "github.com/millrace-dev/millrace/api/console/operators"
 	"github.com/millrace-dev/millrace/internal/config/version"
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/webhook"
+	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/accounts"
 	"github.com/millrace-dev/millrace/internal/operate/assets"
@@ -20,14 +23,18 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/events"
 	"github.com/millrace-dev/millrace/internal/operate/histories"
 	"github.com/millrace-dev/millrace/internal/operate/jobs"
+	"github.com/millrace-dev/millrace/internal/operate/metrics"
 	"github.com/millrace-dev/millrace/internal/operate/queues"
 	"github.com/millrace-dev/millrace/internal/operate/views"
 	operatewebhooks "github.com/millrace-dev/millrace/internal/operate/webhooks"
+	"github.com/millrace-dev/millrace/internal/outbound"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 	"github.com/millrace-dev/millrace/internal/postgres/webhookstore"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/internal/telemetry"
+	"github.com/millrace-dev/millrace/projections"
 	"github.com/millrace-dev/millrace/projections/webhooks"
 )
 
@@ -107,65 +114,118 @@ func (in *Instance) doctor() doctor.Deployment {
 }
 
 // JobChanges returns what changes jobs for operators.
-func (in *Instance) JobChanges() (*jobs.Changes, error) {
-	service, err := in.JobService()
-	if err != nil {
-		return nil, err
-	}
+func (in *Instance) JobChanges() *jobs.Changes {
 	return &jobs.Changes{
 		Pool: in.pool, Types: in.types, Events: in.events, Jobs: in.jobs,
-		Retrier: job.Retrier{Service: service, Sources: in.sources()},
-	}, nil
+		Retrier: job.Retrier{Service: in.JobService(), Sources: in.sources()},
+	}
 }
 
 // adminHandler returns the handler of the admin API.
 func (in *Instance) adminHandler(metrics http.Handler) (http.Handler, error) {
-	changes, err := in.JobChanges()
-	if err != nil {
-		return nil, err
-	}
-	pages, err := in.operatedPages()
-	if err != nil {
-		return nil, err
-	}
+	shared := in.operated()
 	engine := histories.Served(in.client, in.payloads, in.log)
 	return admin.New(admin.Deps{
 		Jobs: jobs.Service{
 			Histories: jobs.Histories{Pool: in.pool, Blobs: func(context.Context) (blob.Store, error) { return in.blobs, nil }},
 			Engine:    engine,
-			Change:    func(_ context.Context, work func(*jobs.Changes) error) error { return work(changes) },
+			Change:    func(_ context.Context, work func(*jobs.Changes) error) error { return work(in.JobChanges()) },
 		},
 		Calls:  calls.New(in.pool, in.calls, engine, operate.Session{}),
 		Assets: assets.New(in.pool, engine), Events: events.Service{Pool: in.pool, Registry: in.types},
-		Views: pages.Views, Queues: pages.Queues, Accounts: pages.Accounts, Servers: pages.Servers, Webhooks: pages.Webhooks,
-		Doctor: pages.Doctor, Metrics: metrics, TrustedProxies: in.cfg.Proxies, Log: in.log,
+		Views: shared.Views, Queues: shared.Queues, Accounts: shared.Accounts, Servers: shared.Servers, Webhooks: shared.Webhooks,
+		Doctor: shared.Doctor, Metrics: metrics, TrustedProxies: in.cfg.Proxies, Log: in.log,
 	}, in.cfg.AdminToken)
 }
 
 // OperatedWebhooks returns the service of operators for webhooks.
-func (in *Instance) OperatedWebhooks() (*operatewebhooks.Service, error) {
-	service, err := in.webhookService()
-	if err != nil {
-		return nil, err
-	}
+func (in *Instance) OperatedWebhooks() *operatewebhooks.Service {
 	return &operatewebhooks.Service{
-		Endpoints: service, Store: webhookstore.New(in.pool, in.events), Reader: webhooks.NewReader(in.pool, in.types),
+		Endpoints: in.webhookService(), Store: webhookstore.New(in.pool, in.events), Reader: webhooks.NewReader(in.pool, in.types),
 		Accounts: accountstore.New(in.pool),
-	}, nil
+	}
 }
 
-// operatedPages returns the operators' services for pages of the console.
-func (in *Instance) operatedPages() (*consoleoperators.Services, error) {
-	hooks, err := in.OperatedWebhooks()
-	if err != nil {
-		return nil, err
-	}
-	pool, err := in.OperatedServers()
-	if err != nil {
-		return nil, err
-	}
-	return &consoleoperators.Services{
+// operated returns the services that the pages of operators and the admin API share.
+func (in *Instance) operated() consoleoperators.Services {
+	return consoleoperators.Services{
 		Queues: queues.New(in.pool, in.events), Views: views.Service{Pool: in.pool, Events: in.events, Base: in.cfg.PublicURL},
-		Accounts: accounts.New(in.pool, in.events, in.storage), Webhooks: hooks, Servers: pool, Doctor: in.doctor(),
-	}, nil
+		Accounts: accounts.New(in.pool, in.events, in.storage), Webhooks: in.OperatedWebhooks(), Servers: in.OperatedServers(),
+		Doctor: in.doctor(),
+	}
+}
+
+// startProjector runs the projections that keep the views up to date.
+func (in *Instance) startProjector(ctx context.Context, group *errgroup.Group) {
+	checkpoints := eventstore.NewCheckpoints(in.pool, in.cfg.SessionURL(), in.log)
+	group.Go(func() error { return checkpoints.Run(ctx) })
+	group.Go(func() error {
+		all, err := views.Followers(in.cfg.PublicURL)
+		if err != nil {
+			return err
+		}
+		runner, err := projections.NewRunner(in.pool, in.tail, checkpoints, projections.Options{Log: in.log}, all...)
+		if err != nil {
+			return err
+		}
+		return runner.Run(ctx)
+	})
+}
+
+// webhookService returns the service for endpoints.
+func (in *Instance) webhookService() *webhook.Service {
+	return webhook.NewService(webhook.Deps{
+		Reader: webhooks.NewReader(in.pool, in.types), Store: webhookstore.New(in.pool, in.events), Sealer: in.sealers,
+		Allow: in.cfg.Webhooks.Allow,
+	})
+}
+
+// resealSecrets encrypts secrets of former keys with the present key, so that the former keys can be removed.
+func (in *Instance) resealSecrets(ctx context.Context, service *webhook.Service) error {
+	if in.cfg.FormerKeys == "" {
+		return nil
+	}
+	accounts, err := webhookstore.New(in.pool, in.events).Accounts(ctx)
+	if err != nil {
+		return err
+	}
+	for _, account := range accounts {
+		n, err := service.Reseal(ctx, account, in.sealer)
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			in.log.Info("webhook secrets encrypted again with the current key", "account", account, "count", n)
+		}
+	}
+	return nil
+}
+
+// webhookDial is shorter than the timeout of an attempt, so that an address that drops packets is reported as such.
+const webhookDial = 5 * time.Second
+
+// startWebhooks sends the deliveries that the projector has queued. It does not use Temporal.
+func (in *Instance) startWebhooks(ctx context.Context, group *errgroup.Group) {
+	group.Go(func() error {
+		service := in.webhookService()
+		if err := in.resealSecrets(ctx, service); err != nil && ctx.Err() == nil {
+			in.log.Warn("encryption of webhook secrets with the current key failed; the next start will retry", "error", err)
+		}
+		wire := outbound.New(outbound.Options{DialTimeout: webhookDial})
+		defer wire.Close()
+		dispatcher := webhook.NewDispatcher(webhook.DispatcherDeps{
+			Queue: webhookstore.New(in.pool, in.events), Disabler: service, Sealer: service.Sealer, Wire: wire,
+			Allow: in.cfg.Webhooks.Allow, Counts: &in.sent, Log: in.log, Grace: in.cfg.StopAfter,
+		}, in.settings.webhooks)
+		group.Go(func() error { return in.follow(ctx, func([]eventlog.Recorded) { dispatcher.Wake() }) })
+		return dispatcher.Run(ctx)
+	})
+}
+
+// meterWebhooks adds the attempts of this process to its metrics.
+func (in *Instance) meterWebhooks(m *metrics.Metrics) {
+	if !in.has(Worker) {
+		return
+	}
+	m.Counters("millrace_webhook_attempts_total", "Attempts at deliveries, by outcome: delivered, retried, dead.", "outcome", in.sent.Read)
 }

@@ -3,7 +3,16 @@ package app
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"net/http"
+	"path/filepath"
 	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
 
 	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/about"
@@ -14,6 +23,7 @@ import (
 	"github.com/millrace-dev/millrace/api/console/own"
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/editor"
+	"github.com/millrace-dev/millrace/api/jobio"
 	apijobs "github.com/millrace-dev/millrace/api/jobs"
 	apilive "github.com/millrace-dev/millrace/api/live"
 	"github.com/millrace-dev/millrace/api/media"
@@ -21,21 +31,23 @@ import (
 	apiwebhooks "github.com/millrace-dev/millrace/api/webhooks"
 	"github.com/millrace-dev/millrace/internal/comfyui/catalogue"
 	"github.com/millrace-dev/millrace/internal/config/version"
+	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/download"
 	"github.com/millrace-dev/millrace/internal/domain/hidden"
 	"github.com/millrace-dev/millrace/internal/domain/job"
-	"github.com/millrace-dev/millrace/internal/domain/webhook"
+	"github.com/millrace-dev/millrace/internal/domain/job/credentials"
+	"github.com/millrace-dev/millrace/internal/engine/graph"
+	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/outbound"
 	"github.com/millrace-dev/millrace/internal/partner/catalog"
 	modelrouter "github.com/millrace-dev/millrace/internal/partner/router"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 	"github.com/millrace-dev/millrace/internal/postgres/jobstore"
 	"github.com/millrace-dev/millrace/internal/postgres/livestore"
+	"github.com/millrace-dev/millrace/internal/postgres/operatestore"
 	"github.com/millrace-dev/millrace/internal/postgres/serverstore"
 	"github.com/millrace-dev/millrace/internal/postgres/webhookstore"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
-	"github.com/millrace-dev/millrace/internal/storage/secret"
-	"github.com/millrace-dev/millrace/internal/storage/signedurl"
 	"github.com/millrace-dev/millrace/internal/storage/userdata"
 	webeditor "github.com/millrace-dev/millrace/internal/web/editor"
 	"github.com/millrace-dev/millrace/projections/assets"
@@ -48,21 +60,148 @@ import (
 	"github.com/millrace-dev/millrace/projections/usage"
 )
 
+// handler builds the API and starts the readers of the log that it needs.
+func (in *Instance) handler(ctx context.Context, group *errgroup.Group) (http.Handler, error) {
+	s, err := in.newSurfaces(ctx)
+	if err != nil {
+		return nil, err
+	}
+	group.Go(func() error { return s.live.Run(ctx, in.tail, in.bus) })
+	group.Go(func() error {
+		defer s.ends.Stop()
+		return in.follow(ctx, s.ends.Observe)
+	})
+	group.Go(func() error { return s.offered.Run(ctx) })
+	return api.New(s.edge, s.all()...)
+}
+
+// operates returns the console's check of the operators' credential; nil if the admin API has an address of its own.
+func (in *Instance) operates() func(secret string) bool {
+	if in.cfg.AdminToken == "" || in.cfg.AdminAddr != "" {
+		return nil
+	}
+	want := sha256.Sum256([]byte(in.cfg.AdminToken))
+	return func(secret string) bool {
+		sum := sha256.Sum256([]byte(secret))
+		return subtle.ConstantTimeCompare(sum[:], want[:]) == 1
+	}
+}
+
+// price returns the price of runs of metered accounts.
+func (in *Instance) price() job.Price {
+	p := in.cfg.Prices
+	p.Reserve = cmp.Or(p.Reserve, 60*p.NodeSecond)
+	return job.Price{Run: p.Run, NodeSecond: p.NodeSecond, Reserve: p.Reserve}
+}
+
+// readiness reports whether a submission would now be accepted and stored.
+type readiness struct{ in *Instance }
+
+const (
+	checkTimeout = 2 * time.Second
+	// spaceRetry is the Retry-After when disk space is missing: an operator, or the sweep, must free space first.
+	spaceRetry = time.Minute
+)
+
+// Check implements about.Readiness.
+func (r readiness) Check(ctx context.Context) []about.Part {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	return []about.Part{
+		part("postgresql", true, r.writable(ctx)),
+		part("log", true, r.following()),
+		part("disk", true, r.CheckSpace()),
+		part("temporal", false, r.temporal(ctx)),
+		r.workers(ctx),
+	}
+}
+
+func part(name string, required bool, err error) about.Part {
+	p := about.Part{Name: name, OK: err == nil, Required: required, Detail: "ok"}
+	if err != nil {
+		p.Detail = "not available"
+	}
+	return p
+}
+
+// writable fails if the database does not answer or refuses writes, because it is a standby or was made read-only.
+func (r readiness) writable(ctx context.Context) error {
+	readOnly, err := operatestore.New(r.in.pool).ReadOnly(ctx)
+	if err == nil && readOnly {
+		err = errors.New("the database is read-only")
+	}
+	return err
+}
+
+// following fails until this process has read the log to its end: until then, nobody who waits in it learns of an end.
+func (r readiness) following() error {
+	if _, ok := r.in.tail.End(); !ok {
+		return errors.New("the end of the event log is not known yet")
+	}
+	return nil
+}
+
+// CheckSpace implements edge.Space. Accepted work needs space for its outputs and, if the database is on the same
+// disk, for its events, so new work is refused when the disk is nearly full.
+func (r readiness) CheckSpace() error {
+	err := freeSpace(r.in.cfg.DataDir, r.in.cfg.DiskReserve)
+	if err == nil {
+		return nil
+	}
+	return fault.Wrap(err, fault.Unavailable, "", "there is no space left to store this").WithRetryAfter(spaceRetry)
+}
+
+func (r readiness) temporal(ctx context.Context) error {
+	_, err := r.in.client.CheckHealth(ctx, nil)
+	return err
+}
+
+// workers checks that a worker process runs.
+func (r readiness) workers(ctx context.Context) about.Part {
+	force, err := livestore.NewWorkers(r.in.pool).Workforce(ctx)
+	p := part("workers", false, err)
+	if err == nil && force.Workers == 0 {
+		p.OK, p.Detail = false, force.String()
+	}
+	return p
+}
+
+// freeSpace fails if fewer than reserve bytes are free on the disk of dir.
+func freeSpace(dir string, reserve int64) error {
+	var st unix.Statfs_t
+	if err := unix.Statfs(filepath.Clean(dir), &st); err != nil {
+		return err
+	}
+	if free := int64(st.Bavail) * int64(st.Bsize); free < reserve { //nolint:unconvert // far from the bounds; other platforms have other types
+		return fmt.Errorf("%d bytes are free in %s, less than the reserve of %d bytes", free, dir, reserve)
+	}
+	return nil
+}
+
+// JobService accepts commands on jobs.
+func (in *Instance) JobService() *job.Service {
+	deps := job.Deps{
+		Store: in.jobs, Validator: &graph.Validator{Classes: in.classes}, Limits: in.limits(), Files: in.files, Assets: in.files,
+		Segments: in.servers, Labels: in.tiers, Blobs: in.blobs, Tiers: in.tiers, Sealer: in.sealer,
+		ForServers: len(in.settings.comfyOrg) > 0, Notify: in.starts.Notify, Graphs: in.graphs, Price: in.price(), Log: in.log,
+	}
+	if in.settings.mode == account.ModeKeys {
+		deps.Credentials = credentials.Submitted{Keys: in.auth}
+	}
+	return job.NewService(deps)
+}
+
 // surfaces holds what several surfaces of the API share. Each surface has a method that builds it.
 type surfaces struct {
 	in      *Instance
 	edge    *edge.Edge
 	service *job.Service
-	submit  api.Commands // service, with a bounded number of submissions
+	submit  jobio.Commands // service, with a bounded number of submissions
 	reader  *jobs.Reader
 	live    *fanout.Fanout
 	ends    *apijobs.Ends
-	links   *signedurl.Signer
-	sealer  *secret.Sealer
 	offers  *modelrouter.Offers
 	cursors *catalog.Cursors
-	tokens  edge.Authenticator
-	hooks   *webhook.Service
 	steps   *livestore.Progress
 	servers *serverstore.Store
 	offered *catalogue.Catalogue // by ComfyUI servers, besides their classes
@@ -78,78 +217,47 @@ func (in *Instance) newSurfaces(ctx context.Context) (*surfaces, error) {
 	}
 	s.live = fanout.New(s.reader, in.events, in.types, in.hub, in.log)
 	s.live.RuntimeNames = in.cfg.RuntimeNames
-	for _, step := range []func(context.Context) error{s.openKeys, s.openServices, s.openEdge} {
-		if err := step(ctx); err != nil {
-			return nil, err
-		}
+	key, err := in.key.Derive("model cursors")
+	if err != nil {
+		return nil, err
 	}
-	return s, nil
-}
-
-// openKeys makes what is derived from the secret key.
-func (s *surfaces) openKeys(context.Context) (err error) {
-	if s.links, err = s.in.signer(); err != nil {
-		return err
-	}
-	if s.sealer, err = s.in.key.Sealer(); err != nil {
-		return err
-	}
-	key, err := s.in.key.Derive("model cursors")
 	s.cursors = catalog.NewCursors(key, time.Now)
-	return err
-}
-
-func (s *surfaces) openServices(context.Context) (err error) {
-	if s.service, err = s.in.JobService(); err != nil {
-		return err
-	}
-	s.submit = api.Bounded(s.service, s.in.submissions)
-	if s.hooks, err = s.in.webhookService(); err != nil {
-		return err
-	}
-	s.tokens, err = s.in.tokens()
-	return err
+	s.service = in.JobService()
+	s.submit = api.Bounded(s.service, in.submissions)
+	return s, s.openEdge(ctx)
 }
 
 // openEdge makes what all surfaces share. Cookies are credentials if there is a web editor.
-func (s *surfaces) openEdge(ctx context.Context) error {
-	auth, err := s.in.authenticator()
-	if err != nil {
-		return err
-	}
+func (s *surfaces) openEdge(ctx context.Context) (err error) {
+	deps := edge.Deps{Auth: s.in.auth, KeysOfV2: s.in.keys, Space: readiness{s.in}, Storage: s.in.storage, Logger: s.in.log}
 	if s.media, err = blob.Origins(ctx, s.in.blobs); err != nil {
 		return err
 	}
 	if s.files, err = openEditor(s.in.cfg, s.media...); err != nil {
 		return err
 	}
-	deps := edge.Deps{Auth: auth, Space: readiness{s.in}, Storage: s.in.storage, Logger: s.in.log}
 	if s.files != nil {
-		deps.Cookies = s.sealer
+		deps.Cookies = s.in.sealer
 	}
 	s.edge, err = edge.New(deps, edge.Options{
-		Mode: s.in.settings.mode, PublicURL: s.in.cfg.PublicURL, AllowedHosts: s.in.allowedHosts(), AllowedOrigins: s.in.cfg.Origins,
+		Mode: s.in.settings.mode, PublicURL: s.in.cfg.PublicURL, AnyHost: s.in.cfg.AllowWide, AllowedOrigins: s.in.cfg.Origins,
 		TrustedProxies: s.in.cfg.Proxies,
 	})
 	return err
 }
 
 // all returns every surface. The router answers its unknown paths before an editor does.
-func (s *surfaces) all() ([]api.Surface, error) {
+func (s *surfaces) all() []api.Surface {
 	onCloud, pictures := s.onCloud(), s.pictures()
-	pages, err := s.console(pictures)
-	if err != nil {
-		return nil, err
-	}
 	all := []api.Surface{
-		onCloud, s.onV2(), s.streams(onCloud), pictures, s.assets(), s.router(), s.editorAPI(), pages,
-		apiwebhooks.New(apiwebhooks.Deps{Endpoints: s.hooks, Deliveries: webhookstore.New(s.in.pool, s.in.events)}),
+		onCloud, s.onV2(), s.streams(onCloud), pictures, s.assets(), s.router(), s.editorAPI(), s.console(pictures),
+		apiwebhooks.New(apiwebhooks.Deps{Endpoints: s.in.webhookService(), Deliveries: webhookstore.New(s.in.pool, s.in.events)}),
 		about.New(s.edge, readiness{s.in}),
 	}
 	if s.files != nil {
 		all = append(all, console.NewEditor(s.edge, s.files))
 	}
-	return all, nil
+	return all
 }
 
 // onCloud builds the jobs of the cloud contract.
@@ -168,7 +276,7 @@ func (s *surfaces) onCloud() *cloud.Surface {
 // onV2 builds the jobs of the v2 contract.
 func (s *surfaces) onV2() *apijobs.Surface {
 	return apijobs.New(apijobs.Deps{
-		Edge: s.edge, Jobs: s.submit, Reader: s.reader, Queue: s.in.jobs, Sources: s.in.sources(), Steps: s.steps, Links: s.links,
+		Edge: s.edge, Jobs: s.submit, Reader: s.reader, Queue: s.in.jobs, Sources: s.in.sources(), Steps: s.steps, Links: s.in.signer,
 		Keys: jobstore.NewKeys(s.in.pool), Names: s.in.files, Waits: s.servers, Ends: s.ends,
 		Logs: &job.Logs{Events: s.in.events, Registry: s.in.types},
 	}, apijobs.Options{MaxPrompt: s.in.cfg.MaxBody, JobRetention: s.in.cfg.JobRetention, MaxWaits: s.in.cfg.MaxStreams})
@@ -177,13 +285,13 @@ func (s *surfaces) onV2() *apijobs.Surface {
 // streams builds WebSockets and server-sent events.
 func (s *surfaces) streams(c *cloud.Surface) *apilive.Surface {
 	return apilive.New(apilive.Deps{
-		Edge: s.edge, Source: s.live, Reader: s.reader, Queue: s.in.jobs, Steps: s.steps, Links: s.links, Features: c.Features,
+		Edge: s.edge, Source: s.live, Reader: s.reader, Queue: s.in.jobs, Steps: s.steps, Links: s.in.signer, Features: c.Features,
 	}, apilive.Options{MaxSockets: s.in.cfg.MaxSockets, MaxStreams: s.in.cfg.MaxStreams, RouteByClient: s.in.cfg.RouteByClient})
 }
 
 // pictures builds the files of the cloud contract.
 func (s *surfaces) pictures() *media.Surface {
-	return media.New(media.Deps{Edge: s.edge, Files: s.in.files, Grants: s.links, Links: s.links},
+	return media.New(media.Deps{Edge: s.edge, Files: s.in.files, Grants: s.in.signer, Links: s.in.signer},
 		media.Options{UploadIdle: s.in.cfg.UploadIdle})
 }
 
@@ -191,7 +299,7 @@ func (s *surfaces) pictures() *media.Surface {
 func (s *surfaces) assets() *apiassets.Surface {
 	return apiassets.New(apiassets.Deps{
 		Edge: s.edge, Files: s.in.files, Assets: s.in.assetService(s.in.uploads), View: assets.NewReader(s.in.pool, s.in.types, nil),
-		Keys: jobstore.NewKeys(s.in.pool), Links: s.links, Internet: outbound.New(outbound.Options{}), Exports: s.in.exportService(),
+		Keys: jobstore.NewKeys(s.in.pool), Links: s.in.signer, Internet: outbound.New(outbound.Options{}), Exports: s.in.exportService(),
 		Downloads: download.Service{Store: s.in.downloadRecords()},
 	}, apiassets.Options{MaxUpload: s.in.cfg.MaxUpload, UploadIdle: s.in.cfg.UploadIdle, Editor: s.files != nil})
 }
@@ -200,7 +308,7 @@ func (s *surfaces) assets() *apiassets.Surface {
 func (s *surfaces) router() *router.Surface {
 	r := s.in.cfg.Router
 	return router.New(
-		router.Deps{Edge: s.edge, Models: s.offers, Calls: s.in.service, Tokens: s.tokens, Cursors: s.cursors},
+		router.Deps{Edge: s.edge, Models: s.offers, Calls: s.in.service, Tokens: s.in.tokens, Cursors: s.cursors},
 		router.Options{
 			Off: r.Disabled, NoFallback: !r.Fallback, UploadIdle: s.in.cfg.UploadIdle,
 			MaxModelBody: r.MaxBody, ModelBodies: cmp.Or(r.Bodies, 8*r.MaxBody),
@@ -216,28 +324,25 @@ func (s *surfaces) editorAPI() *editor.Surface {
 }
 
 // console builds the pages for people.
-func (s *surfaces) console(pictures *media.Surface) (*console.Surface, error) {
-	operated, err := s.in.operatedPages()
-	if err != nil {
-		return nil, err
-	}
+func (s *surfaces) console(pictures *media.Surface) *console.Surface {
+	operated := s.in.operated()
 	files, shelf := s.in.files, assets.NewReader(s.in.pool, s.in.types, nil)
 	return console.New(console.Deps{
-		Edge: s.edge, Sealer: s.sealer, Operator: s.in.operates(), Live: s.live, Media: s.media,
-		Jobs: s.service, Reader: s.reader, Sources: s.in.sources(), Links: s.links, Waits: s.servers, Servers: s.servers,
+		Edge: s.edge, Sealer: s.in.sealer, Operator: s.in.operates(), Live: s.live, Media: s.media,
+		Jobs: s.submit, Reader: s.reader, Sources: s.in.sources(), Links: s.in.signer, Waits: s.servers, Servers: s.servers,
 		Histories: console.LogHistories{Events: s.in.events, Types: s.in.types},
-		Retry:     job.Retrier{Service: s.service, Sources: s.in.sources()},
+		Retry:     &job.Retrier{Service: s.service, Sources: s.in.sources()},
 		Index:     jobindex.NewReader(s.in.pool), Stats: stats.NewReader(s.in.pool), Now: s.reader,
-		Files: files, Submit: s.submit, Classes: s.in.classes, Pictures: pictures,
+		Files: files, Classes: s.in.classes, Pictures: pictures,
 		Models: &models.Deps{
 			Models: s.offers, Calls: s.in.service, Off: s.in.cfg.Router.Disabled, NoFallback: !s.in.cfg.Router.Fallback,
 			History: models.History{Record: s.in.calls, Listing: calls.NewReader(s.in.pool), Bodies: s.in.blobs},
 		},
 		Own: own.Deps{
 			Assets: shelf, Deleter: s.in.assetService(s.in.uploads), Files: files,
-			Endpoints: s.hooks, Deliveries: webhookstore.New(s.in.pool, s.in.events),
-			Accounts: operated.Accounts, Usage: usage.NewReader(s.in.pool),
+			Endpoints: s.in.webhookService(), Deliveries: webhookstore.New(s.in.pool, s.in.events),
+			Accounts: &operated.Accounts, Usage: usage.NewReader(s.in.pool),
 		},
-		Operators: operated,
-	}), nil
+		Operators: &operated,
+	})
 }

@@ -2,6 +2,8 @@ package app
 
 import (
 	"context"
+	"strings"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -10,13 +12,21 @@ import (
 	"github.com/millrace-dev/millrace/internal/config"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/domain/export"
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/load"
+	"github.com/millrace-dev/millrace/internal/domain/nodecache"
 	"github.com/millrace-dev/millrace/internal/engine/node/standard"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate/views"
+	"github.com/millrace-dev/millrace/internal/outbound"
+	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
+	"github.com/millrace-dev/millrace/internal/postgres/jobstore"
 	"github.com/millrace-dev/millrace/internal/postgres/livestore"
 	"github.com/millrace-dev/millrace/internal/scan"
+	"github.com/millrace-dev/millrace/projections/assets"
+	"github.com/millrace-dev/millrace/projections/jobs"
 	"github.com/millrace-dev/millrace/worker"
 	"github.com/millrace-dev/millrace/worker/sweep"
 )
@@ -56,15 +66,7 @@ func (in *Instance) startWorker(ctx context.Context, group *errgroup.Group) {
 		group.Go(func() error { return assets.Run(ctx) })
 		in.startExports(ctx, group)
 		in.startModels(ctx, group)
-		partners, err := in.partners()
-		if err != nil {
-			return err
-		}
-		segments, err := in.segments()
-		if err != nil {
-			return err
-		}
-		runs := in.graphActivities(stops, partners, segments)
+		runs := in.graphActivities(stops)
 		in.startCache(ctx, group, runs)
 		onServers := worker.NewSegments(in.client, runs, worker.Options{
 			TaskQueue: in.cfg.TaskQueue, StopAfter: min(in.cfg.StopAfter, segmentStop), Deployment: in.deployment(),
@@ -155,4 +157,119 @@ func (t Tiers) Bounds(ctx context.Context, id string) (job.Bounds, error) {
 func (in *Instance) rules() (livestore.Rules, error) {
 	absent, err := standard.Absent(in.ffmpeg)
 	return livestore.Rules{WebhookAllow: in.cfg.Webhooks.Allow, Absent: absent}, err
+}
+
+// privateMark is the suffix of the names of workers that use the private servers of a data directory. One process at
+// a time has the lock of the directory, so all other workers with such names have ended.
+func privateMark(dir string) string {
+	if dir == "" {
+		return ""
+	}
+	return "@" + dir
+}
+
+// takeOver lets work of earlier processes on the private servers continue before their heartbeats expire.
+func (in *Instance) takeOver(ctx context.Context) {
+	mark := privateMark(in.cfg.PrivateServers)
+	if mark == "" {
+		return
+	}
+	if err := in.calls.ForgetWorkers(ctx, mark, in.worker); err != nil && ctx.Err() == nil {
+		in.log.Warn("model calls of the previous process wait until its heartbeat expires", "error", err)
+	}
+	releaser := sweep.ActivityReleaser{
+		Client: in.client, Namespace: in.cfg.TemporalNamespace, Identity: in.worker,
+		Ended: func(identity string) bool { return strings.HasSuffix(identity, mark) && identity != in.worker },
+	}
+	released, err := releaser.Release(ctx)
+	if err != nil && ctx.Err() == nil {
+		in.log.Warn("activities of the previous process wait for their heartbeat timeout", "error", err)
+	}
+	if released > 0 {
+		in.log.Info("activities of the previous process restarted", "count", released)
+	}
+}
+
+// nodeCache returns the cache of results of nodes, or nil if it is switched off.
+func (in *Instance) nodeCache() *nodecache.Cache {
+	if in.cfg.NodeCache == 0 {
+		return nil
+	}
+	return &nodecache.Cache{
+		Store: jobstore.NewNodeCache(in.pool), Bytes: in.cfg.NodeCache, Age: in.cfg.CacheAge, From: in.cfg.CacheFrom, Brief: nodecache.NewBrief(),
+	}
+}
+
+// shortenEvery is the interval between two evictions.
+const shortenEvery = time.Minute
+
+// startCache keeps the node cache of graph runs within its bounds.
+func (in *Instance) startCache(ctx context.Context, group *errgroup.Group, runs *activities.Graph) {
+	if runs.Cache == nil {
+		return
+	}
+	group.Go(func() error {
+		tick := time.NewTicker(shortenEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-tick.C:
+			}
+			if err := runs.Cache.Shorten(ctx, runs.Values.ForgetCached); err != nil && ctx.Err() == nil {
+				in.log.Warn("node cache eviction failed; the next sweep will retry", "error", err)
+			}
+		}
+	})
+}
+
+// chooser returns the service that finds the files of an export, for the API and the worker.
+func (in *Instance) chooser() export.Chooser {
+	return export.Chooser{
+		Jobs: jobs.NewReader(in.pool, in.types, nil), Files: in.files, Shelf: assets.NewReader(in.pool, in.types, nil),
+		Limits: export.Limits{Files: in.cfg.Exports.Files, Bytes: in.cfg.Exports.Bytes},
+	}
+}
+
+func (in *Instance) exports() *assetstore.Exports {
+	return assetstore.NewExports(in.pool, in.events, in.storage)
+}
+
+// exportService accepts exports.
+func (in *Instance) exportService() export.Service {
+	return export.Service{Store: in.exports(), Chooser: in.chooser(), Storage: in.storage}
+}
+
+// downloadRecords returns the transactions of downloads.
+func (in *Instance) downloadRecords() *assetstore.Downloads {
+	return assetstore.NewDownloads(in.pool, in.events, in.sealers)
+}
+
+// startExports runs accepted exports and downloads, and revives those that lost their workflow.
+func (in *Instance) startExports(ctx context.Context, group *errgroup.Group) {
+	records := in.exports()
+	packer := worker.NewExports(in.client, &upkeep.Exports{
+		Records: records, Chooser: in.chooser(), Blobs: in.blobs, Bus: in.bus, Retention: in.cfg.Exports.Retention, Log: in.log,
+	}, in.downloads(), worker.ExportOptions{TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter, Deployment: in.deployment()})
+	sweeper := sweep.NewExportReviver(in.client, records, in.log)
+	fetches := sweep.NewDownloadReviver(in.client, in.downloadRecords(), in.log)
+	group.Go(func() error { return sweeper.Run(ctx) })
+	group.Go(func() error { return fetches.Run(ctx) })
+	group.Go(func() error { return packer.Run(ctx) })
+}
+
+// downloads returns the service that fetches addresses for accounts, through the guard that refuses internal addresses.
+func (in *Instance) downloads() *upkeep.Downloads {
+	return &upkeep.Downloads{
+		Records: in.downloadRecords(), Assets: in.assetService(nil), Find: assets.NewReader(in.pool, in.types, nil).ByPublicID,
+		// large files need a long time
+		Fetch: outbound.New(outbound.Options{}).Sources(outbound.Bounds{Bytes: in.cfg.MaxUpload, Total: time.Hour}),
+		Fits:  in.storage.Fits, Bus: in.bus, Log: in.log,
+	}
+}
+
+// assetService accepts commands on assets. Its uploads pass the gate; nil = nothing gives way to them.
+func (in *Instance) assetService(uploads *load.Gate) *asset.Service {
+	return asset.NewService(in.assets, in.blobs, asset.Options{Uploads: uploads, Retention: in.cfg.AssetRetention})
 }

@@ -129,13 +129,9 @@ func onTail(ctx context.Context, s *shell.Shell, pool *postgres.Pool, work func(
 }
 
 // opened calls work with a service of a process that has no role.
-func opened[S any](ctx context.Context, s *shell.Shell, service func(*app.Instance) (S, error), work func(S) error) error {
+func opened[S any](ctx context.Context, s *shell.Shell, service func(*app.Instance) S, work func(S) error) error {
 	return s.Opened(ctx, func(in *app.Instance) error {
-		o, err := service(in)
-		if err != nil {
-			return err
-		}
-		return work(o)
+		return work(service(in))
 	})
 }
 

@@ -92,7 +92,10 @@ func TestTokensAndKeysOfTheRouter(t *testing.T) { // R-08 to R-13, R-93
 			requireRefusal(t, r, 401, "unauthorized")
 		}
 	}
-	require.Equal(t, 200, c.with("GET", "/api/queue", "", bearer(token)...).status, "the other APIs take tokens, too")
+	require.Equal(t, 200, c.with("GET", "/api/queue", "", bearer(token)...).status, "the cloud API takes tokens, too")
+	require.Equal(t, 401, c.with("GET", "/api/v2/jobs", "", bearer(token)...).status, "the v2 API takes keys")
+	require.Equal(t, 401, c.with("GET", "/api/v2/assets", "", bearer(token)...).status)
+	require.Equal(t, 200, c.with("GET", "/api/v2/jobs", "", bearer(c.key)...).status)
 	require.Equal(t, 401, c.with("GET", "/api/queue", "", bearer(newToken(t, s, "nobody"))...).status)
 }
 

@@ -65,41 +65,6 @@ type Medium struct {
 	Address template.URL // "" = the answer itself
 }
 
-// StateClass is the class by which a style colours the state of a call.
-func (p *CallPage) StateClass() string { return callClass(p.Call.State) }
-
-// StateClass is the class by which a style colours the state of a call.
-func (l ListedCall) StateClass() string { return callClass(l.State) }
-
-func callClass(s call.State) string {
-	switch s {
-	case call.Succeeded:
-		return "succeeded"
-	case call.Failed, call.Unknown:
-		return "failed"
-	case call.Canceled:
-		return "canceled"
-	case call.Waiting:
-		return "queued"
-	case call.Admitted, call.Dispatching, call.Running, call.Answered:
-	}
-	return "running"
-}
-
-// Dollars formats USD millionths, which may be unknown.
-func (l ListedCall) Dollars() string { return console.Charged(l.Call) }
-
-// Dollars formats the cost of the call.
-func (p *CallPage) Dollars() string { return console.Charged(p.Call) }
-
-// Sent returns when the call was sent to its provider, the zero time before.
-func (p *CallPage) Sent() time.Time {
-	if p.Call.SentAt == nil {
-		return time.Time{}
-	}
-	return *p.Call.SentAt
-}
-
 const (
 	callsShown   = 50
 	refreshEvery = time.Second // how often the open page of an unfinished call is rebuilt
@@ -108,14 +73,11 @@ const (
 
 // calls lists the calls of the account, or of all accounts: GET /console/calls.
 func (r *Section) calls(c *gin.Context, v page.Visitor) (console.Page, error) {
-	q := calls.Query{Account: v.Account, Limit: callsShown}
-	if text := c.Query("before"); text != "" {
-		var err error
-		if q.Before, err = strconv.ParseInt(text, 10, 64); err != nil || q.Before < 1 {
-			return nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "This page of the list does not exist.")
-		}
+	before, err := page.Before(c)
+	if err != nil {
+		return nil, err
 	}
-	found, err := r.Listing.List(c.Request.Context(), q)
+	found, err := r.Listing.List(c.Request.Context(), calls.Query{Account: v.Account, Limit: callsShown, Before: before})
 	if err != nil {
 		return nil, err
 	}
@@ -128,11 +90,7 @@ func (r *Section) calls(c *gin.Context, v page.Visitor) (console.Page, error) {
 		shown.Calls = append(shown.Calls, line)
 	}
 	if found.Next > 0 {
-		next := url.Values{"before": {strconv.FormatInt(found.Next, 10)}}
-		if v.Named() != "" {
-			next.Set("account", v.Named())
-		}
-		shown.Next = console.Query(next)
+		shown.Next = v.Query(url.Values{"before": {strconv.FormatInt(found.Next, 10)}})
 	}
 	return shown, nil
 }
@@ -167,16 +125,13 @@ func expired(one call.Call) bool {
 }
 
 // call shows a call and its answer, if it has one: GET /console/calls/{id}.
-func (r *Section) call(c *gin.Context, v page.Visitor) (console.Page, error) {
-	one, err := r.findCall(c, v)
-	if err != nil {
-		return nil, err
-	}
+func (r *Section) call(c *gin.Context, v page.Visitor, one call.Call) (console.Page, error) {
 	shown := &CallPage{Frame: console.Frame{Title: "Call of " + one.Model}, Call: one, Took: duration(one), Gone: expired(one)}
 	if shown.Live = one.EndedAt == nil; shown.Live {
 		shown.Every = refreshEvery
 		shown.Cancels = one.Mode == call.Queued && !one.Canceling
 	}
+	var err error
 	if shown.Waits = one.State == call.Waiting; shown.Waits {
 		if shown.Ahead, err = r.Record.Ahead(c.Request.Context(), one.Account, one.ID); err != nil {
 			return nil, err
@@ -197,7 +152,7 @@ func (r *Section) call(c *gin.Context, v page.Visitor) (console.Page, error) {
 }
 
 func describeFailure(f call.Failure) string {
-	text := f.Type + ": " + sentence(f.Detail)
+	text := f.Type + ": " + refusalText(f.Detail)
 	if f.UpstreamDetail != "" {
 		text += " The provider says: " + f.UpstreamDetail
 	}
@@ -318,11 +273,7 @@ func extension(contentType string) string {
 }
 
 // rerunForm shows the form of a call's model, filled with the inputs of the call: GET /console/calls/{id}/again.
-func (r *Section) rerunForm(c *gin.Context, v page.Visitor) (console.Page, error) {
-	one, err := r.findCall(c, v)
-	if err != nil {
-		return nil, err
-	}
+func (r *Section) rerunForm(c *gin.Context, v page.Visitor, one call.Call) (console.Page, error) {
 	if err := r.enabled(v); err != nil {
 		return nil, err
 	}
@@ -344,11 +295,7 @@ func (r *Section) rerunForm(c *gin.Context, v page.Visitor) (console.Page, error
 }
 
 // cancel requests that a call stop: POST /console/calls/{id}/cancel.
-func (r *Section) cancel(c *gin.Context, v page.Visitor) (string, error) {
-	one, err := r.findCall(c, v)
-	if err != nil {
-		return "", err
-	}
+func (r *Section) cancel(c *gin.Context, v page.Visitor, one call.Call) (string, error) {
 	if _, err := r.Calls.Cancel(c.Request.Context(), call.Handle{Account: v.Account, Call: one.ID}, edge.RequestID(c)); err != nil {
 		return "", public(err)
 	}

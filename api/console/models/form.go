@@ -331,7 +331,7 @@ func (f *form) refuse(r *call.Refusal) string {
 	if words := violations(r); len(words) > 0 {
 		return strings.Join(words, " ")
 	}
-	return sentence(r.Detail)
+	return refusalText(r.Detail)
 }
 
 func validation(r *call.Refusal) []catalog.Violation {

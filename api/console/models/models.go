@@ -4,6 +4,7 @@
 package models
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/millrace-dev/millrace/api/console/page"
 	"github.com/millrace-dev/millrace/api/edge"
+	apirouter "github.com/millrace-dev/millrace/api/router"
 	"github.com/millrace-dev/millrace/internal/config/amount"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/call"
@@ -65,14 +67,6 @@ type ModelPage struct {
 	Code            []Snippet
 }
 
-// Calls runs models; call.Service implements it.
-type Calls interface {
-	// Enqueue accepts a call whose answer is polled for.
-	Enqueue(ctx context.Context, inv call.Invocation) (call.Enqueued, error)
-	// Cancel requests that a queued call stop. It returns false for a call that has ended.
-	Cancel(ctx context.Context, h call.Handle, requestID string) (bool, error)
-}
-
 // Record reads single calls from the log; callstore.Store implements it.
 type Record interface {
 	// Load returns a call of an account. An unknown call and a call of another account are NotFound.
@@ -83,22 +77,17 @@ type Record interface {
 	Ahead(ctx context.Context, account string, id call.ID) (int64, error)
 }
 
-// Bodies reads the stored inputs and answers of calls.
-type Bodies interface {
-	Open(ctx context.Context, ref blob.Ref) (blob.Reader, error)
-}
-
 // History reads the calls of accounts, with their inputs and answers.
 type History struct {
 	Record  Record
 	Listing *calls.Reader
-	Bodies  Bodies
+	Bodies  blob.Store // of their inputs and answers
 }
 
 // Deps are the dependencies of the pages.
 type Deps struct {
 	Models *router.Offers
-	Calls  Calls
+	Calls  apirouter.Calls
 	History
 	Off        bool // no account may use the router
 	NoFallback bool // a call never falls back to another server
@@ -130,15 +119,16 @@ func (r *Section) Routes() []edge.Route {
 	routes := []edge.Route{
 		r.page.Page("/models", page.Read, r.list),
 		r.page.Page("/calls", page.Read, r.calls),
-		r.page.Page("/calls/:id", page.ReadOne, r.call),
-		r.page.Page("/calls/:id/again", page.ReadOne, r.rerunForm),
+		r.page.Page("/calls/:id", page.ReadOne, page.Of(r.findCall, r.call)),
+		r.page.Page("/calls/:id/again", page.ReadOne, page.Of(r.findCall, r.rerunForm)),
 		r.page.File("/calls/:id/answer", page.ReadOne, r.downloadAnswer),
-		r.page.Form("/calls/:id/cancel", page.Write, r.cancel),
+		r.page.Form("/calls/:id/cancel", page.Write, page.Of(r.findCall, r.cancel)),
 	}
 	for _, path := range []string{"/models/:provider/:model", "/models/:provider/:model/:variant"} {
 		price := r.page.Answer(path+"/price", page.Read, r.price)
 		price.Limit = maxForm
-		routes = append(routes, r.page.Page(path, page.Read, r.model), price, r.page.LargeForm(path+"/run", page.Write, maxForm, r.run))
+		routes = append(routes, price, r.page.Page(path, page.Read, page.Of(r.find, r.model)),
+			r.page.LargeForm(path+"/run", page.Write, maxForm, r.run))
 	}
 	return routes
 }
@@ -206,11 +196,7 @@ func (r *Section) find(c *gin.Context, v page.Visitor) (*catalog.Model, error) {
 }
 
 // model shows the form of a model with its example: GET /console/models/{provider}/{model}.
-func (r *Section) model(c *gin.Context, v page.Visitor) (console.Page, error) {
-	m, err := r.find(c, v)
-	if err != nil {
-		return nil, err
-	}
+func (r *Section) model(c *gin.Context, v page.Visitor, m *catalog.Model) (console.Page, error) {
 	return r.form(c, v, m, m.Example)
 }
 
@@ -364,21 +350,12 @@ func public(err error) error {
 	if words := violations(r); len(words) > 0 {
 		detail = strings.Join(words, " ")
 	}
-	shown := fault.Wrap(err, r.Kind, r.Code, "%s", sentence(detail))
+	shown := fault.Wrap(err, r.Kind, r.Code, "%s", refusalText(detail))
 	if r.RetryAfter > 0 {
 		shown = shown.WithRetryAfter(time.Duration(r.RetryAfter) * time.Second)
 	}
 	return shown
 }
 
-// sentence makes a sentence of the router's detail.
-func sentence(text string) string {
-	if text == "" {
-		return "The call is refused."
-	}
-	text = strings.ToUpper(text[:1]) + text[1:]
-	if !strings.HasSuffix(text, ".") {
-		text += "."
-	}
-	return text
-}
+// refusalText makes a sentence of the detail of a refusal.
+func refusalText(detail string) string { return page.Sentence(cmp.Or(detail, "the call is refused")) }

@@ -17,8 +17,8 @@ import (
 
 	"github.com/millrace-dev/millrace/api/console/page"
 	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/jobio"
 	"github.com/millrace-dev/millrace/internal/domain/job"
-	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/web/console"
@@ -32,29 +32,17 @@ type OverviewPage struct {
 	console.Frame
 	Range            string
 	Ranges           []console.Chip
-	Now              Now
+	Now              jobs.Now
 	Submitted        int64
-	Ended            []Total // by state
+	Ended            []stats.Total // by state
 	P50, P95, Waited inspect.Millis
 	Executed, Cached int64 // nodes
-	Failures         []Total
-	Models           []Total
-	ServerTime       []Total
+	Failures         []stats.Total
+	Models           []stats.Total
+	ServerTime       []stats.Total
 	Charts           []Chart
 	Running          []RunningJob
 	Servers          []console.ShownServer
-}
-
-// Now contains the numbers of waiting and running jobs.
-type Now struct {
-	Queued, Running int64
-	Oldest          *time.Time // submission of the oldest queued job, or nil
-}
-
-// Total is the total of a measure for one key: a count, and milliseconds or USD millionths.
-type Total struct {
-	Key      string
-	N, Total int64
 }
 
 // Hits returns the share of nodes that were cached.
@@ -138,12 +126,7 @@ type Deps struct {
 	Stats   *stats.Reader
 	Now     *jobs.Reader
 	Running *jobindex.Reader
-	Servers Servers // nil = there are no ComfyUI servers
-}
-
-// Servers reads the ComfyUI servers; serverstore.Store implements it.
-type Servers interface {
-	Servers(ctx context.Context) ([]*server.Server, error)
+	Servers jobio.Servers // nil = there are no ComfyUI servers
 }
 
 // Templates are the templates of the pages of this package, and the files that they refer to.
@@ -217,18 +200,16 @@ func (r *Section) overview(c *gin.Context, v page.Visitor) (console.Page, error)
 		shown.Ranges = append(shown.Ranges, console.Chip{Text: s.name, Query: template.URL("range=" + s.name), Current: s == chosen})
 	}
 	measure(shown, happened, chosen)
-	present, err := r.Now.Now(ctx, v.Account)
-	if err != nil {
+	if shown.Now, err = r.Now.Now(ctx, v.Account); err != nil {
 		return nil, err
 	}
-	shown.Now = Now(present)
 	return shown, r.present(ctx, shown, v)
 }
 
 // measure fills in the figures of a range.
 func measure(shown *OverviewPage, happened stats.Range, chosen span) {
 	shown.Submitted = happened.Sum(stats.Submitted, "").N
-	shown.Ended = totals(happened.Totals(stats.Ended))
+	shown.Ended = happened.Totals(stats.Ended)
 	shown.P50, shown.P95 = inspect.Millis(happened.Quantile(stats.Took, 0.5)), inspect.Millis(happened.Quantile(stats.Took, 0.95))
 	shown.Waited = inspect.Millis(happened.Quantile(stats.Waited, 0.95))
 	shown.Executed, shown.Cached = happened.Sum(stats.Nodes, stats.Executed).N, happened.Sum(stats.Nodes, stats.Cached).N
@@ -258,15 +239,7 @@ func measure(shown *OverviewPage, happened stats.Range, chosen span) {
 	}
 }
 
-func head(all []stats.Total) []Total { return totals(all[:min(len(all), most)]) }
-
-func totals(all []stats.Total) []Total {
-	shown := make([]Total, len(all))
-	for i, t := range all {
-		shown[i] = Total(t)
-	}
-	return shown
-}
+func head(all []stats.Total) []stats.Total { return all[:min(len(all), most)] }
 
 // merged adds up each group of per neighbouring points.
 func merged(points []stats.Point, per int) []float64 {

@@ -2,7 +2,7 @@ package own
 
 import (
 	"html/template"
-	"net/http"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -74,12 +74,12 @@ func (r *Section) assets(c *gin.Context, v page.Visitor) (console.Page, error) {
 	if tag != "" {
 		q.All = []string{tag}
 	}
-	if before := c.Query("before"); before != "" {
-		created, err := strconv.ParseInt(before, 10, 64)
-		if err != nil || created < 1 {
-			return nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "This page of the list does not exist.")
-		}
-		q.After = &assets.Place{Created: created}
+	before, err := page.Before(c)
+	if err != nil {
+		return nil, err
+	}
+	if before > 0 {
+		q.After = &assets.Place{Created: before}
 	}
 	ctx := c.Request.Context()
 	found, err := r.Assets.Browse(ctx, v.Account, q)
@@ -93,27 +93,20 @@ func (r *Section) assets(c *gin.Context, v page.Visitor) (console.Page, error) {
 	for _, a := range found.Assets {
 		shown.Assets = append(shown.Assets, listed(a))
 	}
-	here := func(changes ...string) url.Values {
-		values := url.Values{}
-		for i, name := range []string{"q", "tag", "account"} {
-			if value := []string{text, tag, v.Named()}[i]; value != "" {
-				values.Set(name, value)
-			}
-		}
-		for i := 0; i+1 < len(changes); i += 2 {
-			values.Set(changes[i], changes[i+1])
-		}
-		return values
+	query := func(tag, before string) template.URL {
+		values := url.Values{"q": {text}, "tag": {tag}, "before": {before}}
+		maps.DeleteFunc(values, func(_ string, given []string) bool { return given[0] == "" })
+		return v.Query(values)
 	}
 	if found.Next != nil {
-		shown.Next = console.Query(here("before", strconv.FormatInt(found.Next.Created, 10)))
+		shown.Next = query(tag, strconv.FormatInt(found.Next.Created, 10))
 	}
 	labels, _, _, err := r.Assets.Labels(ctx, v.Account, assets.LabelQuery{Limit: tagsShown})
 	if err != nil {
 		return nil, err
 	}
 	for _, l := range labels {
-		shown.Tags = append(shown.Tags, console.Chip{Text: l.Label, Query: console.Query(here("tag", l.Label)), Current: l.Label == tag})
+		shown.Tags = append(shown.Tags, console.Chip{Text: l.Label, Query: query(l.Label, ""), Current: l.Label == tag})
 	}
 	if r.page.Edge.Storage != nil {
 		shown.Kept, err = r.page.Edge.Storage.Usage(ctx, v.Account)
@@ -155,11 +148,7 @@ func (r *Section) find(c *gin.Context, v page.Visitor) (asset.Asset, error) {
 }
 
 // asset shows an asset: GET /console/assets/{id}.
-func (r *Section) asset(c *gin.Context, v page.Visitor) (console.Page, error) {
-	a, err := r.find(c, v)
-	if err != nil {
-		return nil, err
-	}
+func (r *Section) asset(c *gin.Context, v page.Visitor, a asset.Asset) (console.Page, error) {
 	shown := &AssetPage{Frame: console.Frame{Title: a.Title()}, Of: a, Line: listed(a), CanDelete: changes(v)}
 	switch kind, _, _ := strings.Cut(a.ContentType, "/"); {
 	case a.State != asset.Live:
@@ -181,10 +170,7 @@ func inputName(a asset.Asset) string {
 	if a.Place == nil {
 		return ""
 	}
-	name := a.Place.Filename
-	if a.Place.Subfolder != "" {
-		name = a.Place.Subfolder + "/" + name
-	}
+	name := files.Join(*a.Place)
 	if a.Place.Folder != "input" {
 		name += " [" + a.Place.Folder + "]"
 	}
@@ -221,17 +207,10 @@ func (r *Section) thumb(c *gin.Context, v page.Visitor) error {
 	if a.Scan != nil && !a.Scan.Thumbnail.IsZero() {
 		of.Hash = a.Scan.Thumbnail
 	}
-	small, err := r.thumbs.Of(c.Request.Context(), r.Files, of)
-	if fault.Is(err, fault.Invalid) || fault.Is(err, fault.Exhausted) {
-		return content.Serve(c, r.Files, content.File{Entry: entry(a), Name: a.Title()})
+	if done, err := r.thumbs.Serve(c, r.Files, of); done || err != nil {
+		return err
 	}
-	if err != nil {
-		return content.Unavailable(err)
-	}
-	c.Header("Cache-Control", "private, max-age=3600") // the bytes of an asset never change
-	c.Header("X-Content-Type-Options", "nosniff")
-	c.Data(http.StatusOK, "image/jpeg", small)
-	return nil
+	return content.Serve(c, r.Files, content.File{Entry: entry(a), Name: a.Title()})
 }
 
 // deleteAsset deletes an asset: POST /console/assets/{id}/delete.

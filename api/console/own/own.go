@@ -4,23 +4,24 @@
 package own
 
 import (
-	"context"
 	"embed"
+	"strings"
+	"time"
 
-	"github.com/google/uuid"
+	"github.com/gin-gonic/gin"
 
+	apiassets "github.com/millrace-dev/millrace/api/assets"
 	"github.com/millrace-dev/millrace/api/console/page"
 	"github.com/millrace-dev/millrace/api/console/thumbs"
 	"github.com/millrace-dev/millrace/api/content"
 	"github.com/millrace-dev/millrace/api/edge"
+	apiwebhooks "github.com/millrace-dev/millrace/api/webhooks"
 	"github.com/millrace-dev/millrace/internal/domain/account"
-	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/credit"
-	"github.com/millrace-dev/millrace/internal/domain/webhook"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/operate/accounts"
 	"github.com/millrace-dev/millrace/internal/web/console"
-	"github.com/millrace-dev/millrace/projections/assets"
 	"github.com/millrace-dev/millrace/projections/usage"
 )
 
@@ -31,54 +32,15 @@ type SecretPage struct {
 	Back, BackWords string // path below Base of the next page
 }
 
-// Assets reads assets. Its results are never older than the log.
-type Assets interface {
-	// ByPublicID returns the asset of the account with a public id. An unknown asset is NotFound.
-	ByPublicID(ctx context.Context, account string, id asset.PublicID) (asset.Asset, error)
-	// Browse returns a page of the account's assets.
-	Browse(ctx context.Context, account string, q assets.Browse) (assets.Found, error)
-	// Labels returns a page of the labels of the account's assets.
-	Labels(ctx context.Context, account string, q assets.LabelQuery) (page []assets.LabelCount, total int64, more bool, err error)
-}
-
-// Deleter deletes assets; asset.Service implements it.
-type Deleter interface {
-	Delete(ctx context.Context, account string, id asset.ID, requestID string) error
-}
-
-// Endpoints registers and changes endpoints of webhooks; webhook.Service implements it.
-type Endpoints interface {
-	Register(ctx context.Context, account string, w webhook.Request, by webhook.By) (webhook.EndpointWithURL, string, error)
-	Endpoints(ctx context.Context, account string) ([]webhook.EndpointWithURL, error)
-	Endpoint(ctx context.Context, account string, id webhook.ID) (webhook.EndpointWithURL, error)
-	Change(ctx context.Context, account string, id webhook.ID, w webhook.Request, by webhook.By) (webhook.EndpointWithURL, error)
-	Remove(ctx context.Context, account string, id webhook.ID, by webhook.By) error
-	Test(ctx context.Context, account string, id webhook.ID, by webhook.By) (uuid.UUID, error)
-	Replay(ctx context.Context, account string, id webhook.ID, only *uuid.UUID, by webhook.By) (int, error)
-}
-
-// Deliveries reads the state of deliveries; webhookstore.Store implements it.
-type Deliveries interface {
-	Deliveries(ctx context.Context, q webhook.Query) (webhook.Page, error)
-}
-
-// Accounts stores keys and credit.
-type Accounts interface {
-	Keys(ctx context.Context, account string) ([]account.Key, error)
-	IssueKey(ctx context.Context, account string, scopes []account.Scope, by operate.Attribution) (secret string, key account.Key, err error)
-	RevokeKey(ctx context.Context, account, key string, by operate.Attribution) error
-	Balance(ctx context.Context, account string) (credit.Balance, error)
-}
-
 // Deps are the dependencies of the pages.
 type Deps struct {
-	Assets     Assets // nil = no pages of assets; needs Deleter and Files
-	Deleter    Deleter
+	Assets     apiassets.AssetReader // nil = no pages of assets; needs Deleter and Files
+	Deleter    apiassets.Assets
 	Files      content.Store
-	Endpoints  Endpoints // nil = no pages of webhooks; needs Deliveries
-	Deliveries Deliveries
-	Accounts   Accounts      // nil = no page of keys
-	Usage      *usage.Reader // nil = no page of usage; needs Accounts
+	Endpoints  apiwebhooks.Commands // nil = no pages of webhooks; needs Deliveries
+	Deliveries apiwebhooks.DeliveryReader
+	Accounts   *accounts.Service // nil = no page of keys
+	Usage      *usage.Reader     // nil = no page of usage; needs Accounts
 }
 
 // Templates are the templates of the pages of this package, and the files that they refer to.
@@ -121,7 +83,7 @@ func (r *Section) Routes() []edge.Route {
 	if r.Assets != nil {
 		routes = append(routes,
 			r.page.Page("/assets", page.ReadOne, r.assets),
-			r.page.Page("/assets/:id", page.ReadOne, r.asset),
+			r.page.Page("/assets/:id", page.ReadOne, page.Of(r.find, r.asset)),
 			r.page.File("/assets/:id/file", page.ReadOne, r.file),
 			r.page.File("/assets/:id/thumb", page.ReadOne, r.thumb),
 			r.page.Form("/assets/:id/delete", page.Write, r.deleteAsset))
@@ -130,7 +92,7 @@ func (r *Section) Routes() []edge.Route {
 		routes = append(routes,
 			r.page.Page("/webhooks", page.ReadOne, r.webhooks),
 			r.page.Answer("/webhooks", page.Write, r.register),
-			r.page.Page("/webhooks/:id", page.ReadOne, r.webhook),
+			r.page.Page("/webhooks/:id", page.ReadOne, page.Of(r.endpoint, r.webhook)),
 			r.page.Form("/webhooks/:id/:change", page.Write, r.changeWebhook))
 	}
 	if r.keyed() {
@@ -156,3 +118,123 @@ func owner(v page.Visitor) error {
 	}
 	return nil
 }
+
+// KeysPage lists the keys of an account.
+type KeysPage struct {
+	console.Frame
+	Keys      []OwnKey
+	CanChange bool
+}
+
+// OwnKey is a key of the visitor's account.
+type OwnKey struct {
+	account.Key
+	Used bool // this browser signed in with the key
+}
+
+// keys lists the account's keys, without their secrets: GET /console/keys.
+func (r *Section) keys(c *gin.Context, v page.Visitor) (console.Page, error) {
+	all, err := r.Accounts.Keys(c.Request.Context(), v.Account)
+	if err != nil {
+		return nil, err
+	}
+	shown := &KeysPage{Frame: console.Frame{Title: "Keys"}, CanChange: changes(v)}
+	for _, k := range all {
+		shown.Keys = append(shown.Keys, OwnKey{Key: k, Used: strings.HasPrefix(v.Key(), k.Prefix) && k.Prefix != ""})
+	}
+	return shown, nil
+}
+
+func attribution(c *gin.Context, v page.Visitor) operate.Attribution {
+	return operate.Attribution{Actor: v.Actor(), Reason: "on the page of keys", RequestID: edge.RequestID(c)}
+}
+
+// issueKey makes a key and shows its secret, once: POST /console/keys.
+func (r *Section) issueKey(c *gin.Context, v page.Visitor) (console.Page, error) {
+	if err := owner(v); err != nil {
+		return nil, err
+	}
+	var scopes []account.Scope
+	for part := range strings.SplitSeq(c.PostForm("scope"), ",") {
+		scope, err := account.ParseScope(part)
+		if err != nil {
+			return nil, fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "%s", err.Error())
+		}
+		if !v.Allows(scope) {
+			return nil, fault.New(fault.Denied, fault.CodeForbidden, "You cannot give a new key a right that your own key does not have.")
+		}
+		scopes = append(scopes, scope)
+	}
+	secret, key, err := r.Accounts.IssueKey(c.Request.Context(), v.Account, scopes, attribution(c, v))
+	if err != nil {
+		return nil, err
+	}
+	return &SecretPage{
+		Frame: console.Frame{Title: "New key"}, What: "The key that begins with " + key.Prefix, Secret: secret, Back: "/keys",
+		BackWords: "all keys",
+	}, nil
+}
+
+// revokeKey revokes a key of the account: POST /console/keys/revoke.
+func (r *Section) revokeKey(c *gin.Context, v page.Visitor) (string, error) {
+	if err := owner(v); err != nil {
+		return "", err
+	}
+	return "/keys", r.Accounts.RevokeKey(c.Request.Context(), v.Account, c.PostForm("key"), attribution(c, v))
+}
+
+// UsagePage shows the usage and the limits of an account.
+type UsagePage struct {
+	console.Frame
+	Days           int // days that the page covers
+	Balance        credit.Balance
+	Kept           account.Storage
+	Calls, Charged int64
+	Lines          []UsedModel
+	Omitted        int // rows that are not shown
+}
+
+// UsedModel is the usage of a model on a day.
+type UsedModel struct{ usage.Day }
+
+// Other returns the number of calls that did not succeed.
+func (m UsedModel) Other() int64 { return m.Failed + m.Canceled + m.Unknown }
+
+// usageDays is the number of days that the page of usage shows.
+const usageDays = 30
+
+// usage shows the account's usage and limits: GET /console/usage.
+func (r *Section) usage(c *gin.Context, v page.Visitor) (console.Page, error) {
+	ctx := c.Request.Context()
+	shown := &UsagePage{Frame: console.Frame{Title: "Usage"}, Days: usageDays}
+	var err error
+	if r.keyed() {
+		if shown.Balance, err = r.Accounts.Balance(ctx, v.Account); err != nil {
+			return nil, err
+		}
+	}
+	if r.page.Edge.Storage != nil {
+		if shown.Kept, err = r.page.Edge.Storage.Usage(ctx, v.Account); err != nil {
+			return nil, err
+		}
+	}
+	now := time.Now()
+	days, err := r.Usage.Between(ctx, v.Account, now.AddDate(0, 0, 1-usageDays), now)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range days {
+		line := UsedModel{d}
+		shown.Calls += line.Succeeded + line.Other()
+		shown.Charged += line.Charged
+		if len(shown.Lines) < maxUsageLines {
+			shown.Lines = append(shown.Lines, line)
+		} else {
+			shown.Omitted++
+		}
+	}
+	return shown, nil
+}
+
+// maxUsageLines bounds the rows of the page of usage.
+const maxUsageLines = 300

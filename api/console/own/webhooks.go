@@ -22,21 +22,15 @@ import (
 // WebhooksPage lists the endpoints of an account.
 type WebhooksPage struct {
 	console.Frame
-	Endpoints []ShownEndpoint
-	Kinds     []string // of messages
+	Endpoints []webhook.EndpointWithURL
+	Kinds     []webhook.Kind // of messages
 	CanChange bool
-}
-
-// ShownEndpoint is an endpoint with its address.
-type ShownEndpoint struct {
-	ID, Address string
-	webhook.Endpoint
 }
 
 // WebhookPage shows an endpoint and deliveries to it.
 type WebhookPage struct {
 	console.Frame
-	Of         ShownEndpoint
+	Of         webhook.EndpointWithURL
 	Status     webhook.State // "" = all
 	States     []webhook.State
 	Deliveries []console.ShownDelivery
@@ -60,18 +54,7 @@ func (r *Section) webhooks(c *gin.Context, v page.Visitor) (console.Page, error)
 	if err != nil {
 		return nil, err
 	}
-	shown := &WebhooksPage{Frame: console.Frame{Title: "Webhooks"}, CanChange: changes(v)}
-	for _, kind := range webhook.Kinds() {
-		shown.Kinds = append(shown.Kinds, string(kind))
-	}
-	for _, e := range all {
-		shown.Endpoints = append(shown.Endpoints, shownEndpoint(e))
-	}
-	return shown, nil
-}
-
-func shownEndpoint(e webhook.EndpointWithURL) ShownEndpoint {
-	return ShownEndpoint{ID: string(e.ID), Address: e.URL, Endpoint: e.Endpoint}
+	return &WebhooksPage{Frame: console.Frame{Title: "Webhooks"}, Endpoints: all, Kinds: webhook.Kinds(), CanChange: changes(v)}, nil
 }
 
 // register registers an endpoint and shows its secret, once: POST /console/webhooks.
@@ -102,23 +85,18 @@ func (r *Section) endpoint(c *gin.Context, v page.Visitor) (webhook.EndpointWith
 }
 
 // webhook shows an endpoint and the deliveries to it: GET /console/webhooks/{id}?status=.
-func (r *Section) webhook(c *gin.Context, v page.Visitor) (console.Page, error) {
-	e, err := r.endpoint(c, v)
-	if err != nil {
-		return nil, err
-	}
+func (r *Section) webhook(c *gin.Context, v page.Visitor, e webhook.EndpointWithURL) (console.Page, error) {
 	shown := &WebhookPage{
-		Frame: console.Frame{Title: "Webhook", Live: true, Every: refreshEvery}, Of: shownEndpoint(e), Status: webhook.State(c.Query("status")),
+		Frame: console.Frame{Title: "Webhook", Live: true, Every: refreshEvery}, Of: e, Status: webhook.State(c.Query("status")),
 		States: webhook.States(), CanChange: changes(v), Notice: describeReplay(c.Query("replayed")),
 	}
 	if shown.Status != "" && !slices.Contains(shown.States, shown.Status) {
 		return nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "%.32q is not a state of a delivery.", string(shown.Status))
 	}
 	q := webhook.Query{Account: v.Account, Webhook: e.ID, State: shown.Status, Limit: deliveriesShown}
-	if text := c.Query("before"); text != "" {
-		if q.Before, err = strconv.ParseInt(text, 10, 64); err != nil {
-			return nil, fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "This page of the list does not exist.")
-		}
+	var err error
+	if q.Before, err = page.Before(c); err != nil {
+		return nil, err
 	}
 	found, err := r.Deliveries.Deliveries(c.Request.Context(), q)
 	if err != nil {
@@ -136,10 +114,7 @@ func (r *Section) webhook(c *gin.Context, v page.Visitor) (console.Page, error) 
 		if shown.Status != "" {
 			next.Set("status", string(shown.Status))
 		}
-		if v.Named() != "" {
-			next.Set("account", v.Named())
-		}
-		shown.Next = console.Query(next)
+		shown.Next = v.Query(next)
 	}
 	return shown, nil
 }

@@ -108,9 +108,9 @@ func (s *Server) verdict(c *gin.Context, err error) (int, string) {
 	case errors.As(err, &known) && known.Kind != fault.Internal:
 		status, _ := httperr.V2Verdict(known.Kind, known.Code)
 		if deeper := cause(known); known.Kind == fault.Unavailable && deeper != "" {
-			return status, sentence(strings.TrimSuffix(known.Message, ".") + ": " + deeper)
+			return status, Sentence(strings.TrimSuffix(known.Message, ".") + ": " + deeper)
 		}
-		return status, sentence(known.Message)
+		return status, Sentence(known.Message)
 	}
 	s.Edge.Logger.Error("page failed", "request_id", edge.RequestID(c), "error", err)
 	return http.StatusInternalServerError, "The service failed. Its log has the details under request " + edge.RequestID(c) + "."
@@ -125,8 +125,8 @@ func cause(of *fault.Error) string {
 	return ""
 }
 
-// sentence writes the message of an error as one.
-func sentence(text string) string {
+// Sentence writes the message of an error as a sentence.
+func Sentence(text string) string {
 	first, size := utf8.DecodeRuneInString(text)
 	text = string(unicode.ToUpper(first)) + text[size:]
 	if !strings.HasSuffix(text, ".") {

@@ -5,20 +5,21 @@
 package page
 
 import (
-	"context"
 	"embed"
+	"html/template"
 	"io/fs"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/gin-gonic/gin"
 
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/limit"
+	"github.com/millrace-dev/millrace/api/live"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/stream"
 	"github.com/millrace-dev/millrace/internal/web/console"
 )
 
@@ -36,18 +37,12 @@ const MaxForm = 16 << 10
 // maxOpen is the default of Deps.MaxOpen.
 const maxOpen = 64
 
-// Source publishes messages about an account's jobs; fanout.Fanout implements it.
-type Source interface {
-	// Subscribe returns a subscription, which the caller must close, and the state that its messages continue.
-	Subscribe(ctx context.Context, account string) (*stream.Subscription, stream.Snapshot, error)
-}
-
 // Deps are the dependencies of the pages.
 type Deps struct {
 	Edge     *edge.Edge
 	Sealer   edge.Sealer
 	Operator func(secret string) bool // reports whether a credential is the operators'; nil = there are no operators
-	Live     Source
+	Live     live.Source
 	Media    []string // origins of pictures and films beside the service's own
 	MaxOpen  int      // pages that one account keeps open on this process, default 64
 }
@@ -261,6 +256,40 @@ func (v Visitor) Named() string {
 		return v.named
 	}
 	return ""
+}
+
+// Query returns the query of a link in a page. It keeps the account that an operator named.
+func (v Visitor) Query(values url.Values) template.URL {
+	if v.Named() != "" {
+		values.Set("account", v.Named())
+	}
+	return console.Query(values)
+}
+
+// Before returns the position at which a page of a list begins, or 0 for the newest rows.
+func Before(c *gin.Context) (int64, error) {
+	text := c.Query("before")
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 1 {
+		return 0, fault.New(fault.Invalid, fault.CodeInvalidRequest, "This page of the list does not exist.")
+	}
+	return n, nil
+}
+
+// Of returns the handler of a page or a form about one thing, such as a job, which find reads from the path.
+func Of[T, R any](find func(*gin.Context, Visitor) (T, error),
+	handle func(*gin.Context, Visitor, T) (R, error),
+) func(*gin.Context, Visitor) (R, error) {
+	return func(c *gin.Context, v Visitor) (none R, err error) {
+		found, err := find(c, v)
+		if err != nil {
+			return none, err
+		}
+		return handle(c, v, found)
+	}
 }
 
 // ByToken reports whether the visitor signed in with the operators' token.

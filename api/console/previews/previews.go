@@ -17,6 +17,7 @@ import (
 	"github.com/millrace-dev/millrace/api/console/page"
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/limit"
+	"github.com/millrace-dev/millrace/api/live"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/stream"
@@ -39,7 +40,7 @@ const (
 // Deps are the dependencies of the previews.
 type Deps struct {
 	Page *page.Server
-	Live page.Source                                       // nil = there are no previews
+	Live live.Source                                       // nil = there are no previews
 	Find func(*gin.Context, page.Visitor) (job.Job, error) // the job of a visitor that the path names
 }
 

@@ -8,8 +8,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
 	"time"
 
+	"github.com/gin-gonic/gin"
 	lru "github.com/hashicorp/golang-lru/v2"
 	"golang.org/x/sync/semaphore"
 	"golang.org/x/sync/singleflight"
@@ -49,8 +51,23 @@ func New() *Thumbs {
 	return &Thumbs{cache: kept, busy: semaphore.NewWeighted(concurrentThumbs)}
 }
 
-// Of returns the thumbnail of a file, a JPEG. A file that is not a picture, or is too large, is Invalid.
-func (t *Thumbs) Of(ctx context.Context, store content.Store, e files.Entry) ([]byte, error) {
+// Serve answers with the thumbnail of a file. done is false for a file without one: not a picture, or too large.
+func (t *Thumbs) Serve(c *gin.Context, store content.Store, e files.Entry) (done bool, err error) {
+	small, err := t.of(c.Request.Context(), store, e)
+	if fault.Is(err, fault.Invalid) || fault.Is(err, fault.Exhausted) {
+		return false, nil
+	}
+	if err != nil {
+		return false, content.Unavailable(err)
+	}
+	c.Header("Cache-Control", "private, max-age=3600") // the bytes of a file never change
+	c.Header("X-Content-Type-Options", "nosniff")
+	c.Data(http.StatusOK, "image/jpeg", small)
+	return true, nil
+}
+
+// of returns the thumbnail of a file, a JPEG. A file that is not a picture, or is too large, is Invalid.
+func (t *Thumbs) of(ctx context.Context, store content.Store, e files.Entry) ([]byte, error) {
 	key := e.Hash.String()
 	if small, ok := t.cache.Get(key); ok {
 		return small, nil

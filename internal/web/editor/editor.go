@@ -5,6 +5,7 @@ package editor
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -159,32 +160,15 @@ func etag(f io.ReadSeeker) (string, error) {
 
 // contentType returns the type of a name, independently of the system's tables.
 func contentType(name string) string {
-	switch strings.ToLower(path.Ext(name)) {
-	case ".html":
-		return "text/html; charset=utf-8"
-	case ".js", ".mjs":
-		return "text/javascript; charset=utf-8"
-	case ".css":
-		return "text/css; charset=utf-8"
-	case ".json", ".map", ".webmanifest":
-		return "application/json"
-	case ".txt", ".md":
-		return "text/plain; charset=utf-8"
-	case ".svg":
-		return "image/svg+xml"
-	case ".png", ".webp", ".gif", ".avif":
-		return "image/" + strings.ToLower(path.Ext(name))[1:]
-	case ".jpg", ".jpeg":
-		return "image/jpeg"
-	case ".ico":
-		return "image/x-icon"
-	case ".webm", ".mp4":
-		return "video/" + strings.ToLower(path.Ext(name))[1:]
-	case ".woff", ".woff2", ".ttf", ".otf":
-		return "font/" + strings.ToLower(path.Ext(name))[1:]
-	case ".wasm":
-		return "application/wasm"
-	default:
-		return "application/octet-stream"
-	}
+	return cmp.Or(contentTypes[strings.ToLower(path.Ext(name))], "application/octet-stream")
+}
+
+// contentTypes are the types of files by their extensions.
+var contentTypes = map[string]string{
+	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".mjs": "text/javascript; charset=utf-8",
+	".css": "text/css; charset=utf-8", ".txt": "text/plain; charset=utf-8", ".md": "text/plain; charset=utf-8",
+	".json": "application/json", ".map": "application/json", ".webmanifest": "application/json", ".wasm": "application/wasm",
+	".svg": "image/svg+xml", ".png": "image/png", ".webp": "image/webp", ".gif": "image/gif", ".avif": "image/avif",
+	".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".ico": "image/x-icon", ".webm": "video/webm", ".mp4": "video/mp4",
+	".woff": "font/woff", ".woff2": "font/woff2", ".ttf": "font/ttf", ".otf": "font/otf",
 }

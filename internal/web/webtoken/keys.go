@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
@@ -38,27 +37,13 @@ const (
 // keySet is the issuer's public keys, fetched when they are needed. An unknown key id causes a fetch, so that a
 // rotation takes effect at once; the pause prevents invented key ids from causing a flood of requests.
 type keySet struct {
-	url    string
-	client *http.Client
-	log    *slog.Logger
-	now    func() time.Time
+	opts   Options
 	flight singleflight.Group
 
-	mu        sync.Mutex // guards all below
-	known     []publicKey
-	fetched   time.Time // time of the last successful fetch
-	lastFetch time.Time // time of the last attempt to fetch
-}
-
-// publicKey is one key of the issuer's, for one algorithm.
-type publicKey struct {
-	id        string
-	algorithm string
-	key       any
-}
-
-func newKeySet(o Options) *keySet {
-	return &keySet{url: o.JWKS, client: o.Client, log: o.Log, now: o.Now}
+	mu        sync.Mutex        // guards all below
+	known     []jose.JSONWebKey // each for the one algorithm that it names
+	fetched   time.Time         // time of the last successful fetch
+	lastFetch time.Time         // time of the last attempt to fetch
 }
 
 // checkAddress refuses a JWKS address for which others could answer in place of the issuer.
@@ -132,26 +117,26 @@ type keyState struct {
 func (s *keySet) lookup(id, algorithm string) (any, keyState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.now()
-	age := now.Sub(s.fetched)
+	now := s.opts.Now()
+	age, paused := now.Sub(s.fetched), now.Sub(s.lastFetch) < pause
 	if s.fetched.IsZero() || age >= freshFor+staleFor {
-		return nil, keyState{none: true, due: now.Sub(s.lastFetch) >= pause}
+		return nil, keyState{none: true, due: !paused}
 	}
-	key, found := choose(s.known, id, algorithm)
-	return key, keyState{found: found, due: (age >= freshFor || !found) && now.Sub(s.lastFetch) >= pause}
+	key, found := s.choose(id, algorithm)
+	return key, keyState{found: found, due: (age >= freshFor || !found) && !paused}
 }
 
-func choose(keys []publicKey, id, algorithm string) (any, bool) {
+func (s *keySet) choose(id, algorithm string) (any, bool) {
 	var only any
 	count := 0
-	for _, k := range keys {
-		if k.algorithm != algorithm {
+	for _, k := range s.known {
+		if k.Algorithm != algorithm {
 			continue
 		}
-		if id != "" && k.id == id {
-			return k.key, true
+		if id != "" && k.KeyID == id {
+			return k.Key, true
 		}
-		only, count = k.key, count+1
+		only, count = k.Key, count+1
 	}
 	return only, id == "" && count == 1
 }
@@ -178,9 +163,9 @@ func (s *keySet) startFetch(ctx context.Context) <-chan singleflight.Result {
 		keys, err := s.fetch(ctx)
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.lastFetch = s.now()
+		s.lastFetch = s.opts.Now()
 		if err != nil {
-			s.log.Warn("token keys cannot be fetched", "url", s.url, "error", err)
+			s.opts.Log.Warn("token keys cannot be fetched", "url", s.opts.JWKS, "error", err)
 			return nil, err
 		}
 		s.known, s.fetched = keys, s.lastFetch
@@ -191,16 +176,16 @@ func (s *keySet) startFetch(ctx context.Context) <-chan singleflight.Result {
 func (s *keySet) fetchedRecently() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.now().Sub(s.lastFetch) < pause
+	return s.opts.Now().Sub(s.lastFetch) < pause
 }
 
-func (s *keySet) fetch(ctx context.Context) ([]publicKey, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url, nil)
+func (s *keySet) fetch(ctx context.Context) ([]jose.JSONWebKey, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.opts.JWKS, nil)
 	if err != nil {
 		return nil, err
 	}
 	req.Header.Set("Accept", "application/jwk-set+json, application/json")
-	res, err := s.client.Do(req)
+	res, err := s.opts.Client.Do(req)
 	if err != nil {
 		return nil, err
 	}
@@ -219,21 +204,24 @@ func (s *keySet) fetch(ctx context.Context) ([]publicKey, error) {
 }
 
 // parseKeys returns the usable public keys of a JWKS. It ignores keys of other kinds and uses.
-func parseKeys(raw []byte) ([]publicKey, error) {
+func parseKeys(raw []byte) ([]jose.JSONWebKey, error) {
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`
 	}
 	if err := json.Unmarshal(raw, &set); err != nil {
 		return nil, fmt.Errorf("the issuer's keys are not a JWKS: %w", err)
 	}
-	var keys []publicKey
+	var keys []jose.JSONWebKey
 	for _, each := range set.Keys {
 		var k jose.JSONWebKey
 		if k.UnmarshalJSON(each) != nil || !k.Valid() || k.Use != "" && k.Use != "sig" {
 			continue // a key of another kind
 		}
-		if algorithm, public := usable(k.Public().Key); algorithm != "" && (k.Algorithm == "" || k.Algorithm == algorithm) {
-			keys = append(keys, publicKey{k.KeyID, algorithm, public})
+		k = k.Public()
+		algorithm := string(algorithmOf(k.Key))
+		if algorithm != "" && (k.Algorithm == "" || k.Algorithm == algorithm) {
+			k.Algorithm = algorithm
+			keys = append(keys, k)
 		}
 	}
 	if len(keys) == 0 {
@@ -242,19 +230,19 @@ func parseKeys(raw []byte) ([]publicKey, error) {
 	return keys, nil
 }
 
-// usable returns the algorithm for which a public key can be used, or "".
-func usable(key any) (string, any) {
+// algorithmOf returns the algorithm for which a public key can be used, or "".
+func algorithmOf(key any) jose.SignatureAlgorithm {
 	switch k := key.(type) {
 	case *rsa.PublicKey:
 		if k.N.BitLen() >= minRSA {
-			return rs256, k
+			return jose.RS256
 		}
 	case *ecdsa.PublicKey:
 		if k.Curve == elliptic.P256() {
-			return es256, k
+			return jose.ES256
 		}
 	case ed25519.PublicKey:
-		return eddsa, k
+		return jose.EdDSA
 	}
-	return "", nil
+	return ""
 }

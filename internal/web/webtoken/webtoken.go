@@ -6,6 +6,7 @@ package webtoken
 import (
 	"cmp"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -14,18 +15,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/golang-jwt/jwt/v5"
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
 
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/fault"
-)
-
-// Algorithms of accepted tokens: the first with a shared secret, the others with keys of the JWKS.
-const (
-	hs256 = "HS256"
-	rs256 = "RS256"
-	es256 = "ES256"
-	eddsa = "EdDSA"
 )
 
 // minSecret is the minimum length of a shared secret in bytes: the length of its digest (RFC 7518, section 3.2).
@@ -64,7 +58,7 @@ type Verifier struct {
 	opts     Options
 	accounts Accounts
 	keys     *keySet
-	parser   *jwt.Parser
+	accepted []jose.SignatureAlgorithm // HS256 with the shared secret, the others with keys of the JWKS
 }
 
 // Check returns an error if the options are not valid.
@@ -89,28 +83,13 @@ func New(opts Options, accounts Accounts) (*Verifier, error) {
 	}
 	opts.setDefaults()
 	v := &Verifier{opts: opts, accounts: accounts}
-	var methods []string
 	if opts.Secret != "" {
-		methods = append(methods, hs256)
+		v.accepted = append(v.accepted, jose.HS256)
 	}
 	if opts.JWKS != "" {
-		methods = append(methods, rs256, es256, eddsa)
-		v.keys = newKeySet(opts)
+		v.accepted = append(v.accepted, jose.RS256, jose.ES256, jose.EdDSA)
+		v.keys = &keySet{opts: opts}
 	}
-	rules := []jwt.ParserOption{
-		jwt.WithValidMethods(methods), jwt.WithLeeway(opts.Skew), jwt.WithExpirationRequired(), jwt.WithIssuedAt(),
-		jwt.WithTimeFunc(opts.Now), jwt.WithStrictDecoding(),
-	}
-	if opts.Begins {
-		rules = append(rules, jwt.WithNotBeforeRequired())
-	}
-	if opts.Issuer != "" {
-		rules = append(rules, jwt.WithIssuer(opts.Issuer))
-	}
-	if opts.Audience != "" {
-		rules = append(rules, jwt.WithAudience(opts.Audience))
-	}
-	v.parser = jwt.NewParser(rules...)
 	return v, nil
 }
 
@@ -136,26 +115,18 @@ func Shaped(credential string) bool {
 // Authenticate returns the identity of the account that a token names. An invalid token is Unauthenticated. If the
 // issuer's keys cannot be fetched, the error is Unavailable.
 func (v *Verifier) Authenticate(ctx context.Context, token string) (account.Identity, error) {
-	if len(token) > maxToken || !Shaped(token) {
-		return account.Identity{}, unauthenticated(nil)
-	}
-	claims := jwt.MapClaims{}
-	_, err := v.parser.ParseWithClaims(token, claims, func(t *jwt.Token) (any, error) { return v.key(ctx, t) })
+	claims, issued, err := v.check(ctx, token)
 	if fault.Is(err, fault.Unavailable) {
 		return account.Identity{}, err
 	}
 	if err != nil {
 		return account.Identity{}, unauthenticated(err)
 	}
-	return v.identity(ctx, claims)
-}
-
-// identity returns the identity that the claims of a valid token name.
-func (v *Verifier) identity(ctx context.Context, claims jwt.MapClaims) (account.Identity, error) {
 	named, err := v.named(claims)
 	if err != nil {
 		return account.Identity{}, unauthenticated(err)
 	}
+	named.IssuedAt = issued
 	a, err := v.accounts.AccountOf(ctx, named)
 	if fault.Is(err, fault.NotFound) {
 		return account.Identity{}, unauthenticated(err)
@@ -166,33 +137,70 @@ func (v *Verifier) identity(ctx context.Context, claims jwt.MapClaims) (account.
 	return account.Identity{Account: a.ID, Tier: a.Tier, Active: a.Active, Access: a.Access, Scopes: v.scopes(claims)}, nil
 }
 
-func (v *Verifier) named(claims jwt.MapClaims) (account.TokenClaims, error) {
+// check returns the claims of a valid token and when the token was issued. It refuses headers and claims with a member
+// that is given twice: other programs may read the other value.
+func (v *Verifier) check(ctx context.Context, text string) (claims map[string]any, issued time.Time, err error) {
+	if len(text) > maxToken || !Shaped(text) || !canonical(text) {
+		return nil, issued, errors.New("the credential does not have the form of a token")
+	}
+	token, err := jwt.ParseSigned(text, v.accepted)
+	if err != nil {
+		return nil, issued, err
+	}
+	key, err := v.key(ctx, token.Headers[0])
+	if err != nil {
+		return nil, issued, err
+	}
+	var standard struct {
+		jwt.Claims
+		Subject any `json:"sub"` // some issuers send numbers, which matter only if the claim is to name the account
+		ID      any `json:"jti"`
+	}
+	if err := token.Claims(key, &standard, &claims); err != nil {
+		return nil, issued, err
+	}
+	if standard.Expiry == nil || v.opts.Begins && standard.NotBefore == nil {
+		return nil, issued, errors.New("the token lacks exp or nbf")
+	}
+	expected := jwt.Expected{Issuer: v.opts.Issuer, Time: v.opts.Now()}
+	if v.opts.Audience != "" {
+		expected.AnyAudience = jwt.Audience{v.opts.Audience}
+	}
+	return claims, standard.IssuedAt.Time(), standard.ValidateWithLeeway(expected, v.opts.Skew)
+}
+
+// canonical reports whether the parts of a token are base64 in its only canonical form, so that a token has one spelling.
+func canonical(token string) bool {
+	for part := range strings.SplitSeq(token, ".") {
+		raw, err := base64.RawURLEncoding.DecodeString(part)
+		if err != nil || base64.RawURLEncoding.EncodeToString(raw) != part {
+			return false
+		}
+	}
+	return true
+}
+
+func (v *Verifier) named(claims map[string]any) (n account.TokenClaims, err error) {
 	text, ok := member(claims, v.opts.Claim).(string)
 	if !ok || text == "" {
-		return account.TokenClaims{}, fmt.Errorf("the token has no text claim %s", v.opts.Claim)
+		return n, fmt.Errorf("the token has no text claim %s", v.opts.Claim)
 	}
-	n := account.TokenClaims{Text: text}
-	if issued, err := claims.GetIssuedAt(); err == nil && issued != nil {
-		n.IssuedAt = issued.Time
-	}
+	n.Text = text
 	if v.opts.Tier == "" {
 		return n, nil
 	}
 	switch tier := member(claims, v.opts.Tier).(type) {
 	case nil:
 	case string:
-		var err error
-		if n.Tier, err = account.ParseTier(tier); err != nil {
-			return account.TokenClaims{}, err
-		}
+		n.Tier, err = account.ParseTier(tier)
 	default:
-		return account.TokenClaims{}, fmt.Errorf("the claim %s of the token is not a text", v.opts.Tier)
+		err = fmt.Errorf("the claim %s of the token is not a text", v.opts.Tier)
 	}
-	return n, nil
+	return n, err
 }
 
 // scopes returns the scopes that a token grants. Unknown scopes are ignored.
-func (v *Verifier) scopes(claims jwt.MapClaims) []account.Scope {
+func (v *Verifier) scopes(claims map[string]any) []account.Scope {
 	if v.opts.Scopes == "" {
 		return []account.Scope{account.ScopeRead, account.ScopeWrite}
 	}
@@ -219,15 +227,17 @@ func (v *Verifier) scopes(claims jwt.MapClaims) []account.Scope {
 // scopeLead is an optional prefix of a scope, for issuers that also serve other services.
 const scopeLead = "millrace:"
 
-// key returns the key for checking the token's signature. It is chosen by the algorithm, which the parser has
-// checked against the accepted ones, so that a public key is never used as a secret, or a secret as a public key.
-func (v *Verifier) key(ctx context.Context, t *jwt.Token) (any, error) {
-	algorithm := t.Method.Alg()
-	if algorithm == hs256 {
+// key returns the key for checking the signature of a token. It is chosen by the algorithm, which the parser has checked
+// against the accepted ones, so that a public key is never used as a secret, or a secret as a public key. A header with
+// "crit" demands extensions (RFC 7515, section 4.1.11), of which this package knows none.
+func (v *Verifier) key(ctx context.Context, h jose.Header) (any, error) {
+	if _, demanded := h.ExtraHeaders["crit"]; demanded {
+		return nil, jose.ErrUnsupportedCriticalHeader
+	}
+	if h.Algorithm == string(jose.HS256) {
 		return []byte(v.opts.Secret), nil
 	}
-	kid, _ := t.Header["kid"].(string)
-	return v.keys.find(ctx, kid, algorithm)
+	return v.keys.find(ctx, h.KeyID, h.Algorithm)
 }
 
 // member returns a claim by its path, or nil if there is none.

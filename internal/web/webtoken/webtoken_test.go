@@ -177,6 +177,32 @@ func TestClaimsDecideWhetherATokenIsGood(t *testing.T) {
 	}
 }
 
+// A token has one meaning: what another program may read in another way is refused, also under a good signature.
+func TestTokensWithTwoMeaningsAreRefused(t *testing.T) {
+	t.Parallel()
+	v, _ := verifier(t, webtoken.Options{Secret: secret})
+	signed := func(header, claims string) string {
+		text := base64.RawURLEncoding.EncodeToString([]byte(header)) + "." + base64.RawURLEncoding.EncodeToString([]byte(claims))
+		signature, err := jwt.SigningMethodHS256.Sign(text, []byte(secret))
+		require.NoError(t, err)
+		return text + "." + base64.RawURLEncoding.EncodeToString(signature)
+	}
+	const header, end = `{"alg":"HS256"}`, `"exp":1777640400}`
+	_, err := v.Authenticate(t.Context(), signed(header, `{"sub":"acme",`+end))
+	require.NoError(t, err)
+	for why, token := range map[string]string{
+		"an extension that it must know": signed(`{"alg":"HS256","crit":["exp"],"exp":1}`, `{"sub":"acme",`+end),
+		"a known extension":              signed(`{"alg":"HS256","crit":["b64"],"b64":true}`, `{"sub":"acme",`+end),
+		"no extension that it must know": signed(`{"alg":"HS256","crit":[]}`, `{"sub":"acme",`+end),
+		"two accounts":                   signed(header, `{"sub":"nobody","sub":"acme",`+end),
+		"two ends":                       signed(header, `{"sub":"acme","exp":1,`+end),
+		"two accounts within a claim":    signed(header, `{"sub":"acme","org":{"id":"a","id":"b"},`+end),
+		"two algorithms":                 signed(`{"alg":"none","alg":"HS256"}`, `{"sub":"acme",`+end),
+	} {
+		refused(t, v, token, why)
+	}
+}
+
 func TestTierOfATokenIsForwarded(t *testing.T) {
 	t.Parallel()
 	v, b := verifier(t, webtoken.Options{Secret: secret, Tier: "plan"})

@@ -5,18 +5,29 @@
 package published
 
 import (
+	"archive/zip"
+	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
+	"mime"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
+	"path"
 	"path/filepath"
+	"strings"
 	"time"
+
+	"golang.org/x/net/html"
 )
 
 // Release is one version of the package.
@@ -170,4 +181,181 @@ func (f Fetcher) get(ctx context.Context, address, accept string) (io.ReadCloser
 		return nil, nil, errors.Join(fmt.Errorf("%s answers %s", address, res.Status), res.Body.Close())
 	}
 	return res.Body, res.Header, nil
+}
+
+// The two forms in which an index lists the files of a project. Mirrors may only have the older form.
+const (
+	jsonList = "application/vnd.pypi.simple.v1+json"
+	accepted = jsonList + ", text/html;q=0.5"
+)
+
+// find returns the address of the release's wheel from the index.
+func (f Fetcher) find(ctx context.Context) (string, error) {
+	page, err := url.JoinPath(cmp.Or(f.Index, Index), project, "/")
+	if err != nil {
+		return "", fmt.Errorf("the address of the package index: %w", err)
+	}
+	body, header, err := f.get(ctx, page, accepted)
+	if err != nil {
+		return "", fmt.Errorf("read the package index: %w", err)
+	}
+	defer body.Close()
+	list, err := io.ReadAll(io.LimitReader(body, maxPage))
+	if err != nil {
+		return "", fmt.Errorf("read %s: %w", page, err)
+	}
+	links, err := filesOf(list, header.Get("Content-Type"))
+	if err != nil {
+		return "", fmt.Errorf("read %s: %w", page, err)
+	}
+	link, there := links[f.Release.Wheel()]
+	if !there {
+		return "", fmt.Errorf("%s does not list %s", page, f.Release.Wheel())
+	}
+	return resolve(page, link)
+}
+
+// resolve returns the address of a link on a page. The fragment of a link in older lists is a hash, which is not
+// needed.
+func resolve(page, link string) (string, error) {
+	base, err := url.Parse(page)
+	if err != nil {
+		return "", err
+	}
+	at, err := base.Parse(link)
+	if err != nil {
+		return "", fmt.Errorf("a link of %s: %w", page, err)
+	}
+	at.Fragment = ""
+	return at.String(), nil
+}
+
+// filesOf returns the links of a list by file name.
+func filesOf(list []byte, contentType string) (map[string]string, error) {
+	kind, _, err := mime.ParseMediaType(contentType)
+	if err != nil {
+		return nil, fmt.Errorf("its media type: %w", err)
+	}
+	if kind != jsonList {
+		return anchors(list)
+	}
+	var answer struct {
+		Files []struct {
+			Name string `json:"filename"`
+			URL  string `json:"url"`
+		} `json:"files"`
+	}
+	if err := json.Unmarshal(list, &answer); err != nil {
+		return nil, err
+	}
+	links := map[string]string{}
+	for _, file := range answer.Files {
+		links[file.Name] = file.URL
+	}
+	return links, nil
+}
+
+// anchors parses a list in HTML, in which the text of a link is the file name.
+func anchors(list []byte) (map[string]string, error) {
+	page, err := html.Parse(bytes.NewReader(list))
+	if err != nil {
+		return nil, err
+	}
+	links := map[string]string{}
+	for n := range page.Descendants() {
+		if n.Type != html.ElementNode || n.Data != "a" || n.FirstChild == nil {
+			continue
+		}
+		for _, a := range n.Attr {
+			if a.Key == "href" {
+				links[strings.TrimSpace(n.FirstChild.Data)] = a.Val
+			}
+		}
+	}
+	return links, nil
+}
+
+// static is the folder of the wheel with the files for browsers. The rest of the wheel is for Python.
+const static = "comfyui_frontend_package/static"
+
+const (
+	maxFiles    = 10_000    // version 1.58.1 has 1,704
+	maxUnpacked = 512 << 20 // bytes; version 1.58.1 has 124 MB
+)
+
+// bounds bound the unpacked archive.
+type bounds struct {
+	files int
+	bytes int64
+}
+
+// unpack writes the files below static into dir. It refuses an archive with a name that leads out of it, with entries
+// other than files and folders, or beyond the bounds.
+func unpack(archive *os.File, dir string, limit bounds) error {
+	info, err := archive.Stat()
+	if err != nil {
+		return err
+	}
+	content, err := zip.NewReader(archive, info.Size())
+	if err != nil {
+		return err
+	}
+	if len(content.File) > limit.files {
+		return fmt.Errorf("%d files; at most %d are unpacked", len(content.File), limit.files)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	left := limit.bytes
+	for _, file := range content.File {
+		if err := check(file); err != nil {
+			return err
+		}
+		if !strings.HasPrefix(file.Name, static+"/") || file.Mode().IsDir() {
+			continue
+		}
+		n, err := write(root, file, left)
+		if err != nil {
+			return fmt.Errorf("%s: %w", file.Name, err)
+		}
+		left -= n
+	}
+	if _, err := root.Stat(static + "/index.html"); err != nil {
+		return fmt.Errorf("the archive contains no editor: %w", err)
+	}
+	return nil
+}
+
+// check refuses entries that no regular wheel has.
+func check(file *zip.File) error {
+	if name := strings.TrimSuffix(file.Name, "/"); !fs.ValidPath(name) || strings.Contains(name, `\`) {
+		return fmt.Errorf("%q leads out of the archive", file.Name)
+	}
+	if mode := file.Mode(); !mode.IsRegular() && !mode.IsDir() {
+		return fmt.Errorf("%q is neither a file nor a folder", file.Name)
+	}
+	return nil
+}
+
+// write unpacks one file of at most left bytes, regardless of the size in its header, and returns its size.
+func write(root *os.Root, file *zip.File, left int64) (int64, error) {
+	if err := root.MkdirAll(path.Dir(file.Name), 0o750); err != nil {
+		return 0, err
+	}
+	from, err := file.Open()
+	if err != nil {
+		return 0, err
+	}
+	defer from.Close()
+	to, err := root.OpenFile(file.Name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o640)
+	if err != nil {
+		return 0, err
+	}
+	n, err := io.Copy(to, io.LimitReader(from, left+1))
+	if err == nil && n > left {
+		err = errors.New("the unpacked archive exceeds its bound")
+	}
+	return n, errors.Join(err, to.Close())
 }

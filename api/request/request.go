@@ -5,13 +5,16 @@ package request
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
 	"reflect"
+	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 
@@ -259,4 +262,146 @@ func BoundWaiting(next http.Handler, within time.Duration) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// Bounds of listings.
+const (
+	maxLimit  = 1000
+	maxOffset = 100_000
+)
+
+// Limit parses ?limit=. A value below 1 is refused; a value above the maximum of a page becomes the maximum.
+func Limit(c *gin.Context, byDefault int) (int, error) {
+	text, ok := c.GetQuery("limit")
+	if !ok || text == "" {
+		return byDefault, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		return 0, httperr.Invalidf("limit must be a whole number of at least 1")
+	}
+	return min(n, maxLimit), nil
+}
+
+// Offset parses ?offset=. A negative offset is 0, as in the self-hosted runtime.
+func Offset(c *gin.Context) (int, error) {
+	text, ok := c.GetQuery("offset")
+	if !ok || text == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n > maxOffset {
+		return 0, httperr.Invalidf("offset must be a whole number up to %d", maxOffset)
+	}
+	return max(n, 0), nil
+}
+
+// Number parses a whole number of the query between least and most. Without the parameter it returns byDefault.
+func Number(c *gin.Context, name string, byDefault, least, most int) (int, error) {
+	text, ok := c.GetQuery(name)
+	if !ok {
+		return byDefault, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < least || n > most {
+		return 0, httperr.Invalidf("%s must be a number from %d to %d", name, least, most)
+	}
+	return n, nil
+}
+
+// CommaList splits a list of words at its commas. An empty text has no words.
+func CommaList(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, ",")
+}
+
+// maxKey bounds an Idempotency-Key, in bytes.
+const maxKey = 255
+
+// IdempotencyKey returns the request's Idempotency-Key, or "" without one.
+func IdempotencyKey(r *http.Request) (string, error) {
+	values, present := r.Header["Idempotency-Key"]
+	if !present {
+		return "", nil
+	}
+	if len(values) != 1 || values[0] == "" || len(values[0]) > maxKey || !utf8.ValidString(values[0]) {
+		return "", httperr.Invalidf("Idempotency-Key must have 1 to %d bytes of UTF-8", maxKey)
+	}
+	return values[0], nil
+}
+
+// Listing formats and parses the cursors of one listing: opaque texts that hold the position at which the next page
+// begins. A listing refuses the cursors of every other one. T is the position at which a page ends.
+type Listing[T comparable] struct {
+	Kind  string       // begins the content of a cursor, so that a cursor of another listing is recognised
+	Valid func(T) bool // reports whether a page can end at this position; nil = a number must be positive
+}
+
+// Format returns the cursor of the page after end, "" for the zero T.
+func (l Listing[T]) Format(end T) string {
+	var none T
+	if end == none {
+		return ""
+	}
+	raw, err := json.Marshal(end)
+	if err != nil {
+		panic(err) // the ends of pages are numbers and texts, which always marshal
+	}
+	return base64.RawURLEncoding.EncodeToString(append([]byte(l.Kind), raw...))
+}
+
+// Parse returns the position at which the page of a cursor begins. A cursor that Format did not make is Invalid,
+// invalid_cursor.
+func (l Listing[T]) Parse(text string) (end T, err error) {
+	var none T
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	rest, ours := strings.CutPrefix(string(raw), l.Kind)
+	if err != nil || !ours {
+		return end, invalidCursor()
+	}
+	d := json.NewDecoder(bytes.NewReader([]byte(rest)))
+	d.DisallowUnknownFields()
+	if d.Decode(&end) != nil || d.More() || !l.valid(end) {
+		return none, invalidCursor()
+	}
+	return end, nil
+}
+
+// Read parses a query parameter. Without the parameter, the listing begins at the zero T.
+func (l Listing[T]) Read(c *gin.Context, parameter string) (begin T, err error) {
+	text, given := c.GetQuery(parameter)
+	if !given {
+		return begin, nil
+	}
+	return l.Parse(text)
+}
+
+func (l Listing[T]) valid(end T) bool {
+	if l.Valid != nil {
+		return l.Valid(end)
+	}
+	n, number := any(end).(int64)
+	return !number || n > 0
+}
+
+func invalidCursor() error {
+	return fault.New(fault.Invalid, fault.CodeInvalidCursor, "the cursor does not belong to this listing")
+}
+
+// IdleReader reads the body of a client and fails when the client sends nothing for longer than Idle. Such a client
+// would keep a connection, a goroutine and a file for ever.
+type IdleReader struct {
+	io.Reader
+	Conn *http.ResponseController
+	Idle time.Duration
+}
+
+// Read implements io.Reader.
+func (b IdleReader) Read(p []byte) (int, error) {
+	if err := b.Conn.SetReadDeadline(time.Now().Add(b.Idle)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return 0, err
+	}
+	return b.Reader.Read(p)
 }
