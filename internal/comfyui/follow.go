@@ -35,17 +35,19 @@ func (c *Client) Follow(ctx context.Context, client string, deliver func(Event) 
 	}
 	for again := false; ; again = true {
 		err := f.read(ctx, conn, again)
-		var refused *deliveryError
-		switch {
-		case ctx.Err() != nil:
+		if ctx.Err() != nil {
 			return ctx.Err()
-		case errors.As(err, &refused):
-			return refused.cause
-		case f.silent():
-			return f.silence(err)
 		}
+		var refused *deliveryError
+		if errors.As(err, &refused) {
+			return refused.cause
+		}
+		silent := f.silent()
 		if err := deliver(Disconnected{Err: err}); err != nil {
 			return err
+		}
+		if silent {
+			return f.silence(err)
 		}
 		if conn, err = f.reconnect(ctx); err != nil {
 			return err

@@ -124,7 +124,7 @@ func TestNoOutcomeRepeatsForEver(t *testing.T) {
 			id := submit(s, 2)
 			require.Contains(t, s.hasFailed(id), `"exception_type":"`+want+`"`)
 			if f == comfyui.BadValue {
-				require.Contains(t, s.command("jobs", "events", id), `"runtime_type":"ValueError"`)
+				require.Contains(t, s.command("jobs", "events", id, "--json"), `"runtime_type":"ValueError"`)
 			}
 			s.resume()
 		}
