@@ -21,7 +21,7 @@ func (s *service) hasFailed(id string) string {
 	return s.get("/api/history/" + id)
 }
 
-// outcomes returns how often prompts ended in some way on all servers since the given number of executions of each.
+// executions returns how often prompts ran on all servers since executed.
 func (s *service) executions(before []int) (n int) {
 	for i, m := range s.machines {
 		n += len(m.Runs()) - before[i]
@@ -124,7 +124,7 @@ func TestNoOutcomeRepeatsForEver(t *testing.T) {
 			id := submit(s, 2)
 			require.Contains(t, s.hasFailed(id), `"exception_type":"`+want+`"`)
 			if f == comfyui.BadValue {
-				require.Contains(t, s.command("jobs", "events", id, "--json"), `"runtime_type":"ValueError"`)
+				require.Contains(t, s.command("jobs", "events", id, "--json"), `"runtime_type": "ValueError"`)
 			}
 			s.resume()
 		}
@@ -187,7 +187,7 @@ func (s *service) hangs(submit func(*service, int) string) {
 	require.Equal(t, 2, s.executions(before), "one repeat elsewhere")
 	noted := time.Now()
 	s.await("both servers to be stuck", func() bool { return strings.Count(s.get("/admin/servers"), `"state":"stuck"`) == 2 })
-	doctor, _ := s.Command(t.Context(), "doctor")
+	doctor, _ := s.Command(t.Context(), "doctor", "--json")
 	require.Contains(t, doctor, "a canceled prompt has not ended")
 	require.Contains(t, s.get("/console/servers"), "a canceled prompt has not ended")
 	require.Less(t, time.Since(noted), time.Minute)
