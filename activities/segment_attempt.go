@@ -86,6 +86,7 @@ func (s *segmentAttempt) readPast(ctx context.Context) error {
 			s.wait.Refused = append(s.wait.Refused, id)
 		case job.ServerLost, job.NodeHung, job.OutputRefused:
 			s.wait.Avoid = append(s.wait.Avoid, id)
+		case job.NoMemory, job.PromptRefused, job.FileMissing, job.Interrupted:
 		}
 	}
 	if s.lease.Fresh {

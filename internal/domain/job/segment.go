@@ -79,7 +79,6 @@ type Cause string
 // The causes.
 const (
 	ServerLost    Cause = "server_lost"    // the server is away, or has forgotten the prompt
-	ServerRemoved Cause = "server_removed" // the server is no longer registered
 	MachineFailed Cause = "machine_failed" // a disk or a device of the server failed
 	NodeHung      Cause = "node_hung"      // a node sent no sign of progress within its time limit
 	NoMemory      Cause = "no_memory"
