@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -124,10 +125,6 @@ type segmentRun struct {
 	args node.Args
 	key  server.Key
 	wait server.Wait
-
-	memory      int // how often the same server ran out of memory
-	interrupted int
-	refused     int
 }
 
 // run returns the references of the values that nodes outside the segment read.
@@ -241,7 +238,6 @@ func (s *segmentRun) need(n *graph.PlanNode) server.Need {
 type retry struct {
 	lease  server.Lease // lease of the attempt that failed
 	change func(*server.Wait)
-	lost   bool // the server may still run the prompt
 }
 
 // waitingAfter is how long a segment waits before the wait is recorded.
@@ -253,12 +249,7 @@ func (s *segmentRun) waitForServer(ctx context.Context, after *retry) (server.Le
 	if after != nil {
 		after.change(&s.wait)
 		s.wait.Attempt = after.lease.Attempt + 1
-		queued = func() error {
-			if after.lost {
-				return s.Pool.Store().GiveUp(ctx, after.lease)
-			}
-			return s.Pool.Store().Drop(ctx, after.lease)
-		}
+		queued = func() error { return s.Pool.Store().Drop(ctx, after.lease) }
 	}
 	l, cause, err := s.place(ctx, queued)
 	if errors.Is(err, placement.ErrNoneFree) {
@@ -358,11 +349,12 @@ func (s *segmentRun) attempt(ctx context.Context, l server.Lease) ([]string, *re
 		srv = srv.Withholding(secrets...)
 	}
 	s.result.Server = string(row.ID)
-	recorder := &segmentRecorder{segmentRun: s, attempt: l.Attempt, ended: map[string]bool{}}
+	a := &segmentAttempt{segmentRun: s, lease: l, row: row, srv: srv}
 	s.events.lease = func(ctx context.Context, a eventlog.Append) ([]eventlog.Recorded, error) {
 		return s.record(ctx, l, a, nil)
 	}
-	if err := recorder.begin(ctx, l, row); err != nil {
+	s.events.after = 0 // the run begins on its server, even if a cancel request was recorded meanwhile
+	if err := a.begin(ctx); err != nil {
 		return nil, nil, err
 	}
 	driven, lost := context.WithCancelCause(ctx)
@@ -371,22 +363,21 @@ func (s *segmentRun) attempt(ctx context.Context, l server.Lease) ([]string, *re
 	res, err := s.Driver.Drive(driven, driving.Run{
 		Server: srv, Name: string(row.ID), Prompt: comfyui.NewPromptID(l.Prompt(l.Attempt)), NewPrompt: l.Fresh,
 		Segment: s.pn.Segment, Graph: s.plan.source.Prompt, Inputs: s.args, Classes: s.plan.classes, Offers: s.Pool.Offers(row.ID), Extra: extra,
-		Recorder: recorder,
-		Files:    func(id string) driving.NodeFiles { return s.g.Files(s.params.RunRef, id) },
-		Ended:    func() { recorder.freeServer(l) },
+		Recorder: a, Ended: a.freeServer, Began: a.running != "",
+		Files: func(id string) driving.NodeFiles { return s.g.Files(s.params.RunRef, id) },
 	})
 	if err != nil {
-		return s.failed(ctx, l, row, srv, recorder, err)
+		return a.failed(ctx, cmp.Or(res.Ran, a.running), err)
 	}
 	refs, err := s.store(ctx, res.Outputs)
 	if err != nil {
 		return nil, nil, err
 	}
-	if refs, err = s.cacheResult(ctx, recorder, refs); err != nil {
+	if refs, err = s.cacheResult(ctx, a, refs); err != nil {
 		return nil, nil, err
 	}
-	recorder.measure(ctx, l, row)
-	recorder.end(ctx, l, row, job.SegmentDone, nil)
+	a.measure(ctx)
+	a.end(job.SegmentDone, "", "", nil)
 	raw, err := segmentResult{Values: refs}.encode()
 	s.done = &doneSegment{run: s, lease: l, result: raw}
 	return refs, nil, err

@@ -12,11 +12,11 @@ import (
 
 // cacheResult caches the outputs of the segment for retries of this job, and returns the references of its values:
 // cached values outlive the job. If it fails, this run continues.
-func (s *segmentRun) cacheResult(ctx context.Context, recorder *segmentRecorder, refs []string) ([]string, error) {
+func (s *segmentRun) cacheResult(ctx context.Context, a *segmentAttempt, refs []string) ([]string, error) {
 	if s.g.Cache == nil || s.plan.keys[s.unit].IsZero() {
 		return refs, nil
 	}
-	shown, err := s.shown(ctx, recorder)
+	shown, err := s.shown(ctx, a)
 	if err != nil {
 		return nil, err
 	}
@@ -37,10 +37,10 @@ func (s *segmentRun) cacheResult(ctx context.Context, recorder *segmentRecorder,
 
 // shown returns the UI outputs of the nodes of the segment. Those that earlier attempts recorded are read from the
 // log.
-func (s *segmentRun) shown(ctx context.Context, recorder *segmentRecorder) ([]nodecache.Shown, error) {
+func (s *segmentRun) shown(ctx context.Context, a *segmentAttempt) ([]nodecache.Shown, error) {
 	nodes := nodesOf(s.plan, s.unit)
-	if !slices.ContainsFunc(nodes, recorder.Recorded) {
-		return recorder.shown, nil
+	if !slices.ContainsFunc(nodes, a.Recorded) {
+		return a.shown, nil
 	}
 	if err := s.events.flush(ctx); err != nil {
 		return nil, err

@@ -75,6 +75,6 @@ func (s *segmentRun) replan(ctx context.Context) error {
 	if !fault.Is(err, fault.Invalid) && !errors.As(err, &prompt) {
 		return err
 	}
-	return s.failure("ValidationError", fmt.Sprintf("the classes of the servers have changed, and the graph is not valid with them: %s",
+	return s.failureOf("", "ValidationError", fmt.Sprintf("the classes of the servers have changed, and the graph is not valid with them: %s",
 		publicMessage(err)), err)
 }

@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/millrace-dev/millrace/activities/attempt"
 	"github.com/millrace-dev/millrace/internal/comfyui"
@@ -24,129 +25,220 @@ type segmentFailure struct {
 // Error implements error.
 func (f *segmentFailure) Error() string { return f.Message }
 
+// Bounds of the attempts of one segment, whoever drives them: the earlier ones are read from the log.
 const (
-	// maxInterrupted bounds how often a prompt is sent again after it was interrupted on its server.
-	maxInterrupted = 3
-	// maxRefused bounds how often a prompt is sent again after its server refused it.
-	maxRefused = 3
+	maxInterrupted = 3              // after interruptions on the servers
+	maxRefused     = 3              // after refusals of the prompt, and files that are missing
+	maxAttempts    = 10             // for all reasons
+	maxOnServers   = 24 * time.Hour // on servers, in attempts that were given up
 )
 
-// failed decides what follows a failed attempt.
-func (s *segmentRun) failed(ctx context.Context, l server.Lease, row *server.Server, srv comfyui.Server, recorder *segmentRecorder,
-	cause error,
-) ([]string, *retry, error) {
-	var node *driving.NodeError
-	var refusal *comfyui.Refusal
+// verdict is what follows a failed attempt.
+type verdict struct {
+	why     job.Cause
+	again   bool               // another attempt follows
+	runs    bool               // the server may still run the prompt
+	suspect bool               // the server may be the reason
+	change  func(*server.Wait) // of the requirements, for the next attempt
+	failure *segmentFailure    // of the segment, if no attempt follows
+}
+
+// failed decides what follows a failed attempt. ran is the node that ran, or "".
+func (s *segmentAttempt) failed(ctx context.Context, ran string, cause error) ([]string, *retry, error) {
 	switch {
 	case errors.Is(context.Cause(ctx), errStopped):
-		return nil, nil, s.canceled(ctx, l, row, srv, recorder)
-	case s.firstSegment && ctx.Err() == nil: // RunSegment gets the same error; it counts the failures and decides what follows
+		return nil, nil, s.canceled(ctx)
+	case s.firstSegment && ctx.Err() == nil: // RunSegment gets the same error and decides what follows
 		return nil, nil, errFirstSegmentTime
 	case ctx.Err() != nil || errors.Is(cause, errTakenOver):
 		return nil, nil, cause // the next driver finds the prompt by its id
+	}
+	v, err := s.judge(ctx, ran, cause)
+	if err != nil {
+		return nil, nil, err
+	}
+	if v.suspect {
+		o := server.Outcome{Job: s.lease.Job, Problem: s.problem(cause), Machine: v.why == job.MachineFailed}
+		err = s.Pool.Store().RecordOutcome(ctx, s.lease.Server, o)
+	}
+	if v.runs {
+		err = errors.Join(err, s.Pool.Orphan(ctx, s.lease))
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	onServers := time.Since(s.lease.Since)
+	for _, p := range s.past {
+		onServers += time.Duration(p.Millis) * time.Millisecond
+	}
+	if v.again && (len(s.past)+1 >= maxAttempts || onServers > maxOnServers) {
+		v.again, v.failure = false, s.failureOf(ran, "ServiceError",
+			fmt.Sprintf("given up after %d attempts on servers; the last one: %s", len(s.past)+1, s.problem(cause)), cause)
+	}
+	if v.again {
+		s.end(job.SegmentGivenUp, v.why, ran, cause)
+		return nil, &retry{lease: s.lease, change: v.change}, s.events.flush(ctx)
+	}
+	return nil, nil, s.over(ctx, v.failure)
+}
+
+// judge returns what follows a failed attempt, or the error itself if the next attempt of the activity continues from here.
+func (s *segmentAttempt) judge(ctx context.Context, ran string, cause error) (verdict, error) {
+	var node *driving.NodeError
+	var refusal *comfyui.Refusal
+	switch {
 	case errors.As(cause, &node):
-		return s.nodeFailed(ctx, l, row, srv, recorder, node)
+		return s.nodeFailed(ctx, node)
 	case errors.As(cause, &refusal):
-		return s.promptRefused(ctx, l, row, recorder, refusal)
+		return s.promptRefused(refusal), nil
 	}
 	switch fault.CodeOf(cause) {
 	case fault.CodeServerGivenUp:
-		return s.giveUp(ctx, l, row, recorder, cause)
+		return s.serverLost(ctx, ran, cause)
+	case fault.CodeNodeTimeout:
+		return s.onceElsewhere(job.NodeHung, ran, "it sent no sign of progress on server "+s.row.URL, cause), nil
+	case fault.CodeUnsafeName:
+		return s.onceElsewhere(job.OutputRefused, ran, "an output on server "+s.row.URL+" has an unusable name", cause), nil
 	case fault.CodeServerInterrupted:
-		if s.interrupted++; s.interrupted <= maxInterrupted {
-			return s.requestRetry(ctx, l, row, recorder, cause, func(w *server.Wait) { w.Cause = "it was interrupted on its server" })
-		}
-		return s.over(ctx, l, row, recorder, s.failure("ServiceError", "the prompt was interrupted on its server too often", cause))
+		return verdict{
+			why: job.Interrupted, again: s.count(job.Interrupted) < maxInterrupted,
+			change:  func(w *server.Wait) { w.Cause = "it was interrupted on its server" },
+			failure: s.failureOf(ran, "ServiceError", "the prompt was interrupted on its server too often", cause),
+		}, nil
 	case fault.CodeServerFileNotFound: // a file that the server's cache names is missing
-		if s.refused++; s.refused <= maxRefused {
-			if err := srv.Free(ctx); err != nil {
-				return s.giveUp(ctx, l, row, recorder, err)
-			}
-			return s.requestRetry(ctx, l, row, recorder, cause, func(w *server.Wait) { w.Cause = "a file that the server named is missing" })
+		if err := s.srv.Free(ctx); err != nil {
+			return s.serverLost(ctx, "", err)
 		}
+		return verdict{
+			why: job.FileMissing, again: s.count(job.PromptRefused, job.FileMissing) < maxRefused,
+			change:  func(w *server.Wait) { w.Cause = "a file that the server named is missing" },
+			failure: s.failureOf(ran, exceptionType(cause), publicMessage(cause), cause),
+		}, nil
 	}
 	if attempt.IsOutage(cause) || fault.KindOf(cause) == fault.Internal {
-		return nil, nil, cause // an internal error: the next attempt continues from here
+		return verdict{}, cause
 	}
-	return s.over(ctx, l, row, recorder, s.failure(exceptionType(cause), publicMessage(cause), cause))
+	return verdict{failure: s.failureOf(ran, exceptionType(cause), publicMessage(cause), cause)}, nil
 }
 
-// failure returns a failure for which no node is known. It names the first node of the segment.
-func (s *segmentRun) failure(kind, message string, cause error) *segmentFailure {
-	n := &s.pn.Segment.Nodes[0]
-	if s.current != nil {
-		return newFailure(s.current.Node, s.current.Class, kind, message, nil, cause)
+// count returns the number of earlier attempts that were given up for one of the causes.
+func (s *segmentAttempt) count(causes ...job.Cause) (n int) {
+	for _, p := range s.past {
+		if slices.Contains(causes, p.Cause) {
+			n++
+		}
 	}
-	return newFailure(n.ID, n.Class, kind, message, nil, cause)
+	return n
 }
 
-func newFailure(id, class, kind, message string, traceback []string, cause error) *segmentFailure {
+// avoid prefers other servers for the next attempt.
+func (s *segmentAttempt) avoid(why string) func(*server.Wait) {
+	return func(w *server.Wait) { w.Avoid, w.Only, w.Cause = append(w.Avoid, s.lease.Server), "", why }
+}
+
+// refuse excludes the server from the next attempts.
+func (s *segmentAttempt) refuse(why string) func(*server.Wait) {
+	return func(w *server.Wait) { w.Refused, w.Only, w.Cause = append(w.Refused, s.lease.Server), "", why }
+}
+
+// another reports whether a server could run the segment after a change of its requirements.
+func (s *segmentAttempt) another(change func(*server.Wait)) bool {
+	w := s.wait
+	w.Refused = slices.Clone(w.Refused)
+	change(&w)
+	return s.Pool.CanRun(w)
+}
+
+// serverLost moves the segment to another server. A segment that lost two servers while the same node ran has failed, because the
+// node may have ended them. A server that still knows the prompt of its attempt was only out of reach.
+func (s *segmentAttempt) serverLost(ctx context.Context, ran string, cause error) (verdict, error) {
+	lostBefore := func(p job.SegmentEndedV1) bool {
+		return p.Cause == job.ServerLost && p.Ran == ran && !s.remembers(ctx, p)
+	}
+	return verdict{
+		why: job.ServerLost, again: ran == "" || !slices.ContainsFunc(s.past, lostBefore), runs: true, suspect: true,
+		change:  s.avoid("server " + s.row.URL + " was lost"),
+		failure: s.failureOf(ran, "ServiceError", "two servers were lost while this node ran; the last time: "+publicMessage(cause), cause),
+	}, s.Pool.Store().MarkAway(ctx, s.lease.Server, publicMessage(cause))
+}
+
+// rememberWithin bounds the time to ask a server for an earlier prompt.
+const rememberWithin = 2 * time.Second
+
+// remembers reports whether the server of an earlier attempt still knows the prompt, so that it was not restarted.
+func (s *segmentAttempt) remembers(ctx context.Context, p job.SegmentEndedV1) bool {
+	srv, _, err := s.Pool.Server(server.ID(p.Server))
+	if err != nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, rememberWithin)
+	defer cancel()
+	state, err := srv.Find(ctx, comfyui.NewPromptID(s.key.Prompt(p.Attempt)))
+	return err == nil && state.Status != comfyui.Unknown
+}
+
+// onceElsewhere runs the segment once more, on another server if there is one.
+func (s *segmentAttempt) onceElsewhere(why job.Cause, ran, reason string, cause error) verdict {
+	return verdict{
+		why: why, again: s.count(why) == 0 && s.another(s.refuse(reason)), runs: true, suspect: true,
+		change: s.avoid(reason), failure: s.failureOf(ran, "ServiceError", publicMessage(cause), cause),
+	}
+}
+
+// failureOf returns the failure of a node. If the node is not known, it names the one that ran last, or the first of the segment.
+func (s *segmentRun) failureOf(id, kind, message string, cause error) *segmentFailure {
+	at := job.NodeRef{Node: id, Class: s.classOf(id)}
+	switch {
+	case at.Class != "":
+	case s.current != nil:
+		at = *s.current
+	default:
+		at = job.NodeRef{Node: s.pn.Segment.Nodes[0].ID, Class: s.pn.Segment.Nodes[0].Class}
+	}
+	return newFailure(at, kind, message, nil, cause)
+}
+
+func newFailure(at job.NodeRef, kind, message string, traceback []string, cause error) *segmentFailure {
 	if traceback == nil {
-		traceback = []string{fmt.Sprintf("node %s (%s)\n", id, class), kind + ": " + message + "\n"}
+		traceback = []string{fmt.Sprintf("node %s (%s)\n", at.Node, at.Class), kind + ": " + message + "\n"}
 	}
 	return &segmentFailure{cause: cause, Failure: job.Failure{
-		Code: fault.CodeNodeExecutionError, Message: message, Node: id, Class: class, ExceptionType: kind, Traceback: traceback,
+		Code: fault.CodeNodeExecutionError, Message: message, Node: at.Node, Class: at.Class, ExceptionType: kind, Traceback: traceback,
 	}}
 }
 
 // over ends a segment with a failure. It stores the failure before it reports it, so that no other driver starts
 // again.
-func (s *segmentRun) over(ctx context.Context, l server.Lease, row *server.Server, recorder *segmentRecorder,
-	f *segmentFailure,
-) ([]string, *retry, error) {
-	recorder.end(ctx, l, row, job.SegmentFailed, f.cause)
+func (s *segmentAttempt) over(ctx context.Context, f *segmentFailure) error {
+	s.end(job.SegmentFailed, "", "", f.cause)
 	raw, err := segmentResult{Failure: &f.Failure}.encode()
 	if err == nil {
-		err = s.release(ctx, l, raw)
+		err = s.release(ctx, s.lease, raw)
 	}
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	return nil, nil, f
-}
-
-// requestRetry ends an attempt whose prompt has ended, and requests another attempt.
-func (s *segmentRun) requestRetry(ctx context.Context, l server.Lease, row *server.Server, recorder *segmentRecorder, cause error,
-	change func(*server.Wait),
-) ([]string, *retry, error) {
-	recorder.end(ctx, l, row, job.SegmentGivenUp, cause)
-	return nil, &retry{lease: l, change: change}, s.events.flush(ctx)
-}
-
-// giveUp moves the segment to another server. The prompt on the lost server is canceled when the server returns.
-func (s *segmentRun) giveUp(ctx context.Context, l server.Lease, row *server.Server, recorder *segmentRecorder,
-	cause error,
-) ([]string, *retry, error) {
-	if err := s.Pool.Store().MarkAway(ctx, l.Server, publicMessage(cause)); err != nil {
-		return nil, nil, err
-	}
-	_, again, err := s.requestRetry(ctx, l, row, recorder, cause, func(w *server.Wait) {
-		w.Avoid, w.Only = append(w.Avoid, l.Server), ""
-		w.Cause = "server " + row.URL + " was lost"
-	})
-	again.lost = true
-	return nil, again, err
+	return f
 }
 
 // canceled cancels the prompt of a canceled job on its server.
-func (s *segmentRun) canceled(ctx context.Context, l server.Lease, row *server.Server, srv comfyui.Server,
-	recorder *segmentRecorder,
-) error {
+func (s *segmentAttempt) canceled(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
 	defer cancel()
-	err := s.Driver.Cancel(ctx, srv, comfyui.NewPromptID(l.Prompt(l.Attempt)))
-	recorder.end(ctx, l, row, job.SegmentCanceled, err)
+	l := s.lease
+	runs := s.Driver.Cancel(ctx, s.srv, comfyui.NewPromptID(l.Prompt(l.Attempt)))
+	s.end(job.SegmentCanceled, "", "", nil)
 	if err := s.events.flush(ctx); errors.Is(err, errTakenOver) {
 		s.events.pending, s.events.lease = nil, nil // the driver with the lease records the end
 		return errStopped
 	} else if err != nil {
 		s.g.Log.Warn("end of a canceled segment not recorded", "job_id", l.Job, "error", err)
 	}
-	end := s.Pool.Store().Drop
-	if err != nil {
-		end = s.Pool.Store().GiveUp
+	var err error
+	if runs {
+		err = s.Pool.Orphan(ctx, l)
 	}
-	if err := end(ctx, l); err != nil {
+	if err = errors.Join(err, s.Pool.Store().Drop(ctx, l)); err != nil {
 		s.g.Log.Warn("lease of a canceled segment not released; it will expire", "job_id", l.Job, "error", err)
 	}
 	s.events.lease = nil
@@ -154,66 +246,74 @@ func (s *segmentRun) canceled(ctx context.Context, l server.Lease, row *server.S
 	return errStopped
 }
 
-// nodeFailed handles the failure of a node. An out-of-memory error is retried; every other failure is final.
-func (s *segmentRun) nodeFailed(ctx context.Context, l server.Lease, row *server.Server, srv comfyui.Server, recorder *segmentRecorder,
-	e *driving.NodeError,
-) ([]string, *retry, error) {
-	kind := e.Type
-	switch {
-	case e.OutOfMemory():
-		kind = "OOMError"
-		if s.memory++; s.memory == 1 {
-			if err := srv.Free(ctx); err != nil {
-				return s.giveUp(ctx, l, row, recorder, err)
-			}
-			return s.requestRetry(ctx, l, row, recorder, e, func(w *server.Wait) { w.Only, w.Cause = l.Server, "its memory was freed" })
-		}
-		if _, total := row.Memory(); s.Pool.MoreMemory(s.wait, total) {
-			s.memory = 0
-			return s.requestRetry(ctx, l, row, recorder, e, func(w *server.Wait) {
-				w.Only, w.Memory, w.Cause = "", total, "server "+row.URL+" has too little memory"
-			})
-		}
-	case e.MissingFile():
-		kind = "ModelDownloadError"
-	}
+// nodeFailed handles the failure of a node. It is final, unless memory or the machine of the server was the cause.
+func (s *segmentAttempt) nodeFailed(ctx context.Context, e *driving.NodeError) (verdict, error) {
 	traceback := make([]string, 0, len(e.Traceback))
 	for _, line := range e.Traceback {
-		traceback = append(traceback, withoutPaths(line))
+		traceback = append(traceback, comfyui.WithoutPaths(line))
 	}
-	return s.over(ctx, l, row, recorder, newFailure(e.Node, e.Class, kind, withoutPaths(strings.TrimSpace(e.Message)), traceback, e))
+	message := comfyui.WithoutPaths(strings.TrimSpace(e.Message))
+	v := verdict{failure: newFailure(job.NodeRef{Node: e.Node, Class: e.Class}, s.serverException(e), message, traceback, e)}
+	v.failure.RuntimeType = e.Type
+	switch {
+	case e.OutOfMemory():
+		freed := func(p job.SegmentEndedV1) bool { return p.Cause == job.NoMemory && p.Server == string(s.lease.Server) }
+		if !slices.ContainsFunc(s.past, freed) {
+			if err := s.srv.Free(ctx); err != nil {
+				return s.serverLost(ctx, "", err)
+			}
+			v.change = func(w *server.Wait) { w.Only, w.Cause = s.lease.Server, "its memory was freed" }
+		} else {
+			_, total := s.row.Memory()
+			v.change = func(w *server.Wait) {
+				w.Only, w.Memory, w.Cause = "", total, "server "+s.row.URL+" has too little memory"
+			}
+		}
+		v.why, v.again = job.NoMemory, s.another(v.change)
+	case e.Machine():
+		v.why, v.suspect, v.change = job.MachineFailed, true, s.refuse("the machine of server "+s.row.URL+" failed")
+		v.again = s.another(v.change)
+	}
+	return v, nil
+}
+
+// serverException maps the exception of a node on a server to the cloud contract's vocabulary (W-62 to W-64).
+func (s *segmentAttempt) serverException(e *driving.NodeError) string {
+	switch kind := e.Kind(); {
+	case e.OutOfMemory():
+		return "OOMError"
+	case kind == "FileNotFoundError" && (s.loads(e.Node) || strings.HasPrefix(e.Message, "Model in folder")),
+		strings.HasPrefix(e.Type, "huggingface_hub."):
+		return "ModelDownloadError"
+	case strings.HasPrefix(e.Type, "requests.exceptions."), strings.HasPrefix(e.Type, "urllib.error."):
+		return "ImageDownloadError"
+	case strings.HasPrefix(e.Message, "Payment Required"): // by the partner classes of ComfyUI
+		return "InsufficientFundsError"
+	case slices.Contains([]string{
+		"ValueError", "TypeError", "KeyError", "IndexError", "AssertionError", "FileNotFoundError", "UnidentifiedImageError", "JSONDecodeError",
+	}, kind):
+		return "ValidationError"
+	}
+	return "ServiceError"
 }
 
 // promptRefused handles a prompt that the server refused. Its classes may have changed since they were read, or files
 // that it received may be missing, so the prompt is sent again, possibly to another server.
-func (s *segmentRun) promptRefused(ctx context.Context, l server.Lease, row *server.Server, recorder *segmentRecorder,
-	r *comfyui.Refusal,
-) ([]string, *retry, error) {
-	s.Driver.Forget(string(row.ID))
-	if s.refused++; s.refused == 1 {
-		return s.requestRetry(ctx, l, row, recorder, r, func(w *server.Wait) { w.Only, w.Cause = l.Server, "the server refused it" })
-	}
-	s.wait.Refused = append(s.wait.Refused, l.Server)
-	if s.refused <= maxRefused && s.Pool.MoreMemory(s.wait, -1) {
-		return s.requestRetry(ctx, l, row, recorder, r, func(w *server.Wait) { w.Only, w.Cause = "", "server "+row.URL+" refused it" })
-	}
+func (s *segmentAttempt) promptRefused(r *comfyui.Refusal) verdict {
+	s.Driver.Forget(string(s.row.ID))
 	id, message := s.pn.Segment.Nodes[0].ID, r.Err.Message
 	for at, e := range r.Nodes {
 		if len(e.Errors) > 0 {
 			id, message = at, e.Errors[0].Message+": "+e.Errors[0].Details
 		}
 	}
-	class := ""
-	for i := range s.pn.Segment.Nodes {
-		if s.pn.Segment.Nodes[i].ID == id {
-			class = s.pn.Segment.Nodes[i].Class
-		}
+	v := verdict{why: job.PromptRefused, failure: s.failureOf(id, "ValidationError", comfyui.WithoutPaths(message), r)}
+	before := s.count(job.PromptRefused, job.FileMissing)
+	if before == 0 {
+		v.again, v.change = true, func(w *server.Wait) { w.Only, w.Cause = s.lease.Server, "the server refused it" }
+		return v
 	}
-	return s.over(ctx, l, row, recorder, newFailure(id, class, "ValidationError", withoutPaths(message), nil, r))
+	v.change = s.refuse("server " + s.row.URL + " refused it")
+	v.again = before < maxRefused && s.another(v.change)
+	return v
 }
-
-// path matches the file paths of a server in a text; its last group is the name of the file.
-var path = regexp.MustCompile(`(?:[A-Za-z]:\\|\\\\|/)(?:[^\s"'<>|:*?\n/\\]+[/\\])+([^\s"'<>|:*?\n/\\]*)`)
-
-// withoutPaths replaces file paths in a text by file names.
-func withoutPaths(text string) string { return path.ReplaceAllString(text, "$1") }

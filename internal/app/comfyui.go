@@ -109,6 +109,7 @@ func (in *Instance) OperatedServers() *servers.Service {
 func (in *Instance) segments() *activities.Segments {
 	s := activities.NewSegments(in.servers, driving.New(driving.Options{
 		MaxOutput: in.cfg.Servers.MaxOutput, MaxPixels: in.cfg.MaxPixels, Sounds: in.ffmpeg,
+		NodeTimeout: in.cfg.NodeTimeout,
 	}))
 	if len(in.settings.comfyOrg) > 0 {
 		s.Credentials = in.jobCredentials()

@@ -30,7 +30,7 @@ type Options struct {
 	// Silence is how long a server may send nothing, not even an answer to a ping, before it counts as lost; default
 	// 30 s.
 	Silence time.Duration
-	// Timeout bounds requests with small answers; default 10 s.
+	// Timeout bounds requests with small answers, and the opening of a socket; default 10 s, or Silence if that is less.
 	Timeout time.Duration
 	// RootCAs verify the server's certificate; the default is the system's.
 	RootCAs *x509.CertPool
@@ -44,10 +44,11 @@ const (
 	idleTimeout           = 30 * time.Second // below the 75 s after which ComfyUI closes a connection
 	maxIdle               = 8
 	maxHeaderBytes        = 64 << 10
-	maxSmall              = 1 << 20   // bytes of an answer with a fixed set of members
-	maxListing            = 16 << 20  // bytes of a list of names
-	maxDocument           = 128 << 20 // bytes of an answer with prompts or class definitions
-	maxMessage            = 500       // characters of a server's error text that are repeated
+	maxSmall              = 1 << 20  // bytes of an answer with a fixed set of members
+	maxListing            = 16 << 20 // bytes of a list of names
+	maxDefinitions        = 32 << 20 // bytes of class definitions; those of a plain installation have 1.6 MB
+	maxDocument           = 64 << 20 // bytes of an answer with prompts
+	maxMessage            = 500      // characters of a server's error text that are repeated
 )
 
 // Client is a Server over the network.
@@ -75,7 +76,7 @@ func New(address string, opts Options) (*Client, error) {
 		secrets: redact.New(credentials(opts.Header)...), noJobs: new(atomic.Bool),
 	}
 	c.silenceTimeout = cmp.Or(c.silenceTimeout, defaultSilenceTimeout)
-	c.timeout = cmp.Or(c.timeout, defaultTimeout)
+	c.timeout = cmp.Or(c.timeout, min(defaultTimeout, c.silenceTimeout))
 	certificates := &tls.Config{RootCAs: opts.RootCAs, MinVersion: tls.VersionTLS12}
 	dialer := &net.Dialer{Timeout: dialTimeout}
 	c.http = &http.Client{
@@ -193,7 +194,10 @@ func (c *Client) do(ctx context.Context, timeout time.Duration, limit int64, r r
 		return response{}, err
 	}
 	defer res.Body.Close() // read only
-	raw, err := io.ReadAll(io.LimitReader(res.Body, limit+1))
+	raw, err := io.ReadAll(&shaped{source: io.LimitReader(res.Body, limit+1), most: limit / bytesPerValue})
+	if fault.CodeOf(err) == fault.CodeTooLarge {
+		return response{}, err
+	}
 	if err != nil {
 		return response{}, c.transportError(ctx, err)
 	}
@@ -217,7 +221,7 @@ func (c *Client) get(ctx context.Context, limit int64, path string, into any) er
 
 // responseTimeout returns how long an answer of at most limit bytes may take. The server makes documents on demand.
 func (c *Client) responseTimeout(limit int64) time.Duration {
-	if limit == maxDocument {
+	if limit >= maxDefinitions {
 		return max(c.timeout, c.silenceTimeout)
 	}
 	return c.timeout
@@ -295,4 +299,57 @@ func clip(text string) string {
 		return string(runes[:maxMessage]) + "…"
 	}
 	return text
+}
+
+// Bounds of the JSON of answers and messages, because decoding takes time and memory for each value. The class definitions of a
+// plain installation have 112,000 values, and a thousand files of models add a few ten thousand.
+const (
+	bytesPerValue = 16     // an answer may have a sixteenth as many values as bytes
+	maxDepth      = 128    // nested containers
+	maxMembers    = 20_000 // members of an object that are read one by one, such as classes
+)
+
+// shaped is JSON that is read. Reading fails with CodeTooLarge as soon as it has more values, or is nested deeper, than allowed.
+type shaped struct {
+	source          io.Reader
+	most            int64 // values
+	values          int64
+	depth           int
+	quoted, escaped bool
+}
+
+// Read implements io.Reader.
+func (s *shaped) Read(p []byte) (int, error) {
+	n, err := s.source.Read(p)
+	for _, c := range p[:n] {
+		switch {
+		case s.escaped:
+			s.escaped = false
+		case s.quoted:
+			s.escaped, s.quoted = c == '\\', c != '"'
+		case c == '"':
+			s.quoted = true
+		case c == '{' || c == '[':
+			s.depth++
+			s.values++
+		case c == '}' || c == ']':
+			s.depth--
+		case c == ',':
+			s.values++
+		}
+		if s.values > s.most || s.depth > maxDepth {
+			return 0, fault.New(fault.Exhausted, fault.CodeTooLarge,
+				"the server's answer has more than %d values or is nested deeper than %d levels", s.most, maxDepth)
+		}
+	}
+	return n, err
+}
+
+// checkShape refuses a message of a socket that has too many values, or is nested too deep.
+func checkShape(kind int, raw []byte) error {
+	if kind == websocket.BinaryMessage {
+		return nil
+	}
+	_, err := io.Copy(io.Discard, &shaped{source: bytes.NewReader(raw), most: maxFrame / bytesPerValue})
+	return err
 }

@@ -261,9 +261,9 @@ func TestErrorsOfASampler(t *testing.T) {
 	raised := run(sim.Raise)
 	require.False(t, raised.OutOfMemory())
 	require.Contains(t, raised.Message+strings.Join(raised.Traceback, ""), "/home/somebody")
-	public := raised.Public()
-	require.NotContains(t, public.Message+strings.Join(public.Traceback, ""), "somebody")
-	require.Contains(t, public.Message, "cannot read models/checkpoints/broken.safetensors")
+	public := comfyui.WithoutPaths(raised.Message)
+	require.NotContains(t, public+comfyui.WithoutPaths(strings.Join(raised.Traceback, "")), "somebody")
+	require.Contains(t, public, "cannot read models/checkpoints/broken.safetensors")
 }
 
 func TestPathsOfTheMachineAreRemoved(t *testing.T) {
@@ -277,7 +277,7 @@ func TestPathsOfTheMachineAreRemoved(t *testing.T) {
 		`mat1 and mat2 shapes cannot be multiplied (77x768 and 1024x320)`: `mat1 and mat2 shapes cannot be multiplied (77x768 ` +
 			`and 1024x320)`,
 	} {
-		require.Equal(t, wanted, (&comfyui.ExecutionError{Message: given}).Public().Message)
+		require.Equal(t, wanted, comfyui.WithoutPaths(given))
 	}
 }
 
@@ -347,14 +347,19 @@ func TestUnsafeNameOfAnOutputIsRefused(t *testing.T) {
 	for event := range f {
 		if executed, ok := event.(comfyui.Executed); ok {
 			files = append(files, executed.Output.Files...)
+			require.Equal(t, fault.CodeUnsafeName, fault.CodeOf(executed.Output.Err))
 		}
 		if _, ok := event.(comfyui.Finished); ok {
 			break
 		}
 	}
 	require.Empty(t, files)
-	_, err = c.Find(t.Context(), p.ID)
-	require.Equal(t, fault.CodeUnsafeName, fault.CodeOf(err), "%v", err)
+	state, err := c.Find(t.Context(), p.ID)
+	require.NoError(t, err)
+	for _, out := range state.Outcome.Outputs {
+		require.Equal(t, fault.CodeUnsafeName, fault.CodeOf(out.Err), "%v", out.Err)
+		require.Empty(t, out.Files)
+	}
 }
 
 // follow delivers the events of a client until the test ends.

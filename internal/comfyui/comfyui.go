@@ -232,6 +232,7 @@ type Outcome struct {
 type Output struct {
 	Raw   json.RawMessage // the complete object, as the server wrote it
 	Files []File          // all files that the output names, in order
+	Err   error           // CodeUnsafeName: the output names a file outside its folder, which cannot be fetched
 	Texts []string        // all texts under "text"
 }
 

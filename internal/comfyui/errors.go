@@ -33,7 +33,7 @@ type ExecutionError struct {
 	Node      string   // id of the node that failed
 	Class     string   // class of that node
 	Type      string   // Python's name of the exception: "RuntimeError", "torch.OutOfMemoryError"
-	Message   string   // like Traceback, it may contain paths of the server's machine; see Public
+	Message   string   // like Traceback, it may contain paths of the server's machine; see WithoutPaths
 	Traceback []string // one entry a frame
 	Executed  []string // nodes that were done before
 }
@@ -52,10 +52,21 @@ func (e *ExecutionError) OutOfMemory() bool {
 	return strings.Contains(message, "out of memory") || strings.Contains(message, "allocation on device")
 }
 
-// MissingFile reports whether a file that the graph names is not on the server.
-func (e *ExecutionError) MissingFile() bool {
-	return e.Type == "FileNotFoundError" || strings.HasSuffix(e.Type, ".FileNotFoundError")
+// machineErrors are parts of the messages of exceptions for which the machine of a server is the cause, in lower case: the disk is
+// full, read-only or broken, or the device has failed.
+var machineErrors = []string{
+	"no space left on device", "[errno 28]", "read-only file system", "[errno 30]", "input/output error", "[errno 5]", "disk quota exceeded",
+	"[errno 122]", "not enough space on the disk", "cuda error", "hip error", "cudnn error", "cublas error",
 }
+
+// Machine reports whether the machine of the server is the cause: the same node may succeed on another server.
+func (e *ExecutionError) Machine() bool {
+	message := strings.ToLower(e.Message)
+	return !e.OutOfMemory() && slices.ContainsFunc(machineErrors, func(part string) bool { return strings.Contains(message, part) })
+}
+
+// Kind returns the name of the exception without its module.
+func (e *ExecutionError) Kind() string { return e.Type[strings.LastIndexByte(e.Type, '.')+1:] }
 
 // installs are folders that mark the root of a ComfyUI installation within a path.
 var installs = []string{
@@ -64,22 +75,12 @@ var installs = []string{
 }
 
 // machinePath matches absolute paths of Unix and of Windows. A path in quotes may contain spaces.
-var machinePath = regexp.MustCompile(`"(?:[A-Za-z]:[\\/]|/)[^"\n]+"|'(?:[A-Za-z]:[\\/]|/)[^'\n]+'|(?:[A-Za-z]:[\\/]|/)[^\s"'<>|:*?\\/,` +
-	`;]+[\\/][^\s"'<>|:*?,;()]*`)
+var machinePath = regexp.MustCompile(`"(?:[A-Za-z]:[\\/]|/)[^"\n]+"|'(?:[A-Za-z]:[\\/]|/)[^'\n]+'|` +
+	`(?:[A-Za-z]:[\\/]|\\\\|/)[^\s"'<>|:*?\\/,;]+[\\/][^\s"'<>|:*?,;()]*`)
 
-// Public returns the error in a form for accounts: absolute paths of the server's machine are shortened to the part
-// within the ComfyUI installation, or else to the name of the file.
-func (e *ExecutionError) Public() *ExecutionError {
-	public := *e
-	public.Message = withoutPaths(e.Message)
-	public.Traceback = make([]string, len(e.Traceback))
-	for i, frame := range e.Traceback {
-		public.Traceback[i] = withoutPaths(frame)
-	}
-	return &public
-}
-
-func withoutPaths(text string) string {
+// WithoutPaths returns a text of a server in a form for accounts: absolute paths of the server's machine are shortened to the
+// part within the ComfyUI installation, or else to the name of the file.
+func WithoutPaths(text string) string {
 	var out strings.Builder
 	end := 0
 	for _, at := range machinePath.FindAllStringIndex(text, -1) {

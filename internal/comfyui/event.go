@@ -92,7 +92,6 @@ type Executed struct {
 	Node    string
 	Display string
 	Output  Output
-	Unsafe  bool // the output names a file outside its folder, and Find refuses it
 }
 
 // Succeeded reports that a prompt succeeded. Find returns its outcome only after Finished.

@@ -1,10 +1,8 @@
 package comfyui
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -98,11 +96,7 @@ type ending struct {
 func endedState(outputs map[string]json.RawMessage, e *ending) (State, error) {
 	outcome := &Outcome{Outputs: make(map[string]Output, len(outputs))}
 	for node, raw := range outputs {
-		output, err := parseOutput(raw)
-		if err != nil {
-			return State{}, fmt.Errorf("output of node %s: %w", clip(node), err)
-		}
-		outcome.Outputs[node] = output
+		outcome.Outputs[node] = parseOutput(raw)
 	}
 	state := State{Status: Completed, Outcome: outcome}
 	if e == nil {
@@ -152,12 +146,12 @@ func (s *State) apply(message []json.RawMessage) error {
 	return nil
 }
 
-// parseOutput reads the UI output of a node. A file whose name leads out of its folder is an error.
-func parseOutput(raw json.RawMessage) (Output, error) {
+// parseOutput reads the UI output of a node.
+func parseOutput(raw json.RawMessage) Output {
 	output := Output{Raw: raw}
-	keys, lists, err := fields(raw)
-	if err != nil || lists == nil {
-		return output, err // null, or a form of a custom node that is not read
+	keys, lists, err := members(raw)
+	if err != nil {
+		return output // null, or a form of a custom node that is not read
 	}
 	var animated []bool
 	_ = json.Unmarshal(lists["animated"], &animated) // any other form is ignored
@@ -168,11 +162,11 @@ func parseOutput(raw json.RawMessage) (Output, error) {
 		}
 		for i, item := range items {
 			if err := output.add(key, item, i < len(animated) && animated[i]); err != nil {
-				return Output{}, err
+				return Output{Raw: raw, Err: err}
 			}
 		}
 	}
-	return output, nil
+	return output
 }
 
 // add adds one item of an output: a file, a text, or a value of a custom node.
@@ -193,14 +187,6 @@ func (o *Output) add(key string, item json.RawMessage, animated bool) error {
 	file.Kind, file.Animated = key, animated && key == "images"
 	o.Files = append(o.Files, file)
 	return nil
-}
-
-// fields reads an object in its order. For any other value it returns no fields.
-func fields(raw []byte) ([]string, map[string]json.RawMessage, error) {
-	if !bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{")) {
-		return nil, nil, nil
-	}
-	return members(raw)
 }
 
 // wireFile is a file in the form of the server's answers.

@@ -42,8 +42,12 @@ func (c *Client) Follow(ctx context.Context, client string, deliver func(Event) 
 		if errors.As(err, &refused) {
 			return refused.cause
 		}
+		silent := f.silent()
 		if err := deliver(Disconnected{Err: err}); err != nil {
 			return err
+		}
+		if silent {
+			return f.silence(err)
 		}
 		if conn, err = f.reconnect(ctx); err != nil {
 			return err
@@ -70,6 +74,10 @@ func (f *follower) markAlive() { f.lastMessage.Store(time.Now().UnixNano()) }
 // silent reports whether the server was silent for too long.
 func (f *follower) silent() bool {
 	return time.Since(time.Unix(0, f.lastMessage.Load())) > f.client.silenceTimeout
+}
+
+func (f *follower) silence(err error) error {
+	return fault.Wrap(err, fault.Unavailable, fault.CodeServerSilent, "the server has sent nothing for %s", f.client.silenceTimeout)
 }
 
 func (f *follower) connect(ctx context.Context) (*websocket.Conn, error) {
@@ -115,7 +123,7 @@ func (f *follower) reconnect(ctx context.Context) (*websocket.Conn, error) {
 			return nil, err
 		}
 		if f.silent() {
-			return nil, fault.Wrap(err, fault.Unavailable, fault.CodeServerSilent, "the server has sent nothing for %s", f.client.silenceTimeout)
+			return nil, f.silence(err)
 		}
 	}
 }
@@ -139,7 +147,9 @@ func (f *follower) read(ctx context.Context, conn *websocket.Conn, again bool) e
 		if stop() {
 			closeSocket(conn)
 		}
-		drain(conn)
+		if !f.silent() {
+			drain(conn)
+		}
 		close(pings)
 		conn.Close() //nolint:errcheck // the socket is closed or broken already
 		<-done
@@ -202,7 +212,7 @@ func grant(ctx context.Context, conn *websocket.Conn, silence time.Duration) err
 
 // next reads and delivers one message. It sets the deadline again, since deliver may have taken any time.
 func (f *follower) next(ctx context.Context, conn *websocket.Conn) error {
-	if err := grant(ctx, conn, f.client.silenceTimeout); err != nil {
+	if err := f.extend(ctx, conn); err != nil {
 		return f.client.brokenSocket(err)
 	}
 	kind, raw, err := conn.ReadMessage()
@@ -217,7 +227,10 @@ func (f *follower) next(ctx context.Context, conn *websocket.Conn) error {
 	if kind == websocket.BinaryMessage {
 		parse = parseBinary
 	}
-	event, err := parse(f.client.secrets.Bytes(raw))
+	var event Event
+	if err = checkShape(kind, raw); err == nil {
+		event, err = parse(f.client.secrets.Bytes(raw))
+	}
 	if err != nil {
 		return fault.Wrap(err, fault.Unavailable, fault.CodeServerGarbage, "a message of the server does not have the form of a ComfyUI message")
 	}

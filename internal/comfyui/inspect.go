@@ -105,7 +105,7 @@ func (c *Client) maxUpload(ctx context.Context) (int64, error) {
 
 // Classes implements Inspector.
 func (c *Client) Classes(ctx context.Context, known string) (Classes, error) {
-	a, err := c.do(ctx, c.responseTimeout(maxDocument), maxDocument, request{method: http.MethodGet, path: "/object_info"})
+	a, err := c.do(ctx, c.responseTimeout(maxDefinitions), maxDefinitions, request{method: http.MethodGet, path: "/object_info"})
 	if err != nil {
 		return Classes{}, err
 	}
@@ -117,6 +117,9 @@ func (c *Client) Classes(ctx context.Context, known string) (Classes, error) {
 		return classes, nil
 	}
 	classes.Names, classes.Definitions, err = members(a.body)
+	if fault.CodeOf(err) == fault.CodeTooLarge {
+		return Classes{}, err
+	}
 	if err != nil || len(classes.Names) == 0 || !allObjects(classes.Definitions) {
 		return Classes{}, fault.Wrap(cmp.Or(err, errors.New("not an object of objects")), fault.Unavailable, fault.CodeServerGarbage,
 			"the server's class definitions cannot be read")
@@ -158,6 +161,9 @@ func members(raw []byte) ([]string, map[string]json.RawMessage, error) {
 		name, _ := key.(string)
 		if _, twice := byName[name]; !twice {
 			names = append(names, name)
+		}
+		if len(names) > maxMembers {
+			return nil, nil, fault.New(fault.Exhausted, fault.CodeTooLarge, "the server's answer has more than %d names", maxMembers)
 		}
 		byName[name] = value
 	}

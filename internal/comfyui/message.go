@@ -109,8 +109,7 @@ func (d *wireData) event(kind string) Event {
 	case "progress":
 		return Progressed{Prompt: d.Prompt, Node: d.node(), Value: d.Value, Max: d.Max}
 	case "executed":
-		output, err := parseOutput(d.Output)
-		return Executed{Prompt: d.Prompt, Node: d.node(), Display: d.Display, Output: output, Unsafe: err != nil}
+		return Executed{Prompt: d.Prompt, Node: d.node(), Display: d.Display, Output: parseOutput(d.Output)}
 	case "execution_success":
 		return Succeeded{Prompt: d.Prompt}
 	case "execution_error":

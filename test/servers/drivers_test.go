@@ -50,6 +50,8 @@ type deployment struct {
 	store   *serverstore.Store
 	blobs   *mem.Store
 	ref     job.RunRef
+
+	leases func(placement.Store) placement.Store // what workers see of the store; nil = all of it
 }
 
 // aSecond is the price of a second on the servers of a deployment, in USD millionths.
@@ -63,7 +65,7 @@ func newDeployment(t *testing.T, g served.Graph, machines ...*sim.Machine) *depl
 	log := eventstore.New(pool, types, nil)
 	d := &deployment{
 		t, pool, types, log, jobstore.New(pool, log), accountstore.NewCredits(pool, log), serverstore.New(pool, log), mem.New(),
-		job.RunRef{Job: job.NewID(), Account: account.LocalID, Run: 1},
+		job.RunRef{Job: job.NewID(), Account: account.LocalID, Run: 1}, nil,
 	}
 	require.NoError(t, d.credits.Grant(t.Context(), d.ref.Account, amount.Dollar, "ops", "trial"))
 	for _, m := range machines {
@@ -119,7 +121,11 @@ func (d *deployment) worker(name string) *activities.Graph {
 	classes, err := standard.Registry(nil)
 	require.NoError(d.t, err)
 	dial := func(s *server.Server) (comfyui.Server, error) { return comfyui.New(s.URL, comfyui.Options{}) }
-	pool := placement.New(d.store, dial, classes, name, placement.Options{Every: 100 * time.Millisecond, Log: slog.New(slog.DiscardHandler)})
+	var store placement.Store = d.store
+	if d.leases != nil {
+		store = d.leases(store)
+	}
+	pool := placement.New(store, dial, classes, name, placement.Options{Every: 100 * time.Millisecond, Log: slog.New(slog.DiscardHandler)})
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 3)
 	for _, run := range []func(context.Context) error{pool.Run, pool.Watch, pool.Serve} {

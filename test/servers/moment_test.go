@@ -1,14 +1,20 @@
 package servers_test
 
 import (
+	"context"
+	"encoding/json"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/internal/comfyui/placement"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/server"
+	"github.com/millrace-dev/millrace/internal/engine/graph"
+	"github.com/millrace-dev/millrace/internal/eventlog"
 	sim "github.com/millrace-dev/millrace/internal/sim/comfyui"
 	"github.com/millrace-dev/millrace/test/served"
 )
@@ -153,4 +159,69 @@ func TestFailureInTheFirstMomentIsCountedOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "5", res.Failed)
 	require.Len(t, m.Runs(), 2)
+}
+
+// overtaken is a store before whose first record of a segment the cancellation of the job is recorded.
+type overtaken struct {
+	placement.Store
+	once   sync.Once
+	cancel func()
+}
+
+// Record implements placement.Store.
+func (o *overtaken) Record(ctx context.Context, l server.Lease, a eventlog.Append, result json.RawMessage) ([]eventlog.Recorded, error) {
+	o.once.Do(o.cancel)
+	return o.Store.Record(ctx, l, a, result)
+}
+
+// A job that is canceled after its prompt was sent, and before anything of its run was recorded, has begun: clients see its start
+// and its interruption.
+func TestJobCanceledInItsFirstMomentHasBegun(t *testing.T) {
+	t.Parallel()
+	m := machine(t, 20*time.Millisecond)
+	d := newDeployment(t, served.Text2Img(1, 3000), m)
+	d.leases = func(s placement.Store) placement.Store {
+		return &overtaken{Store: s, cancel: func() {
+			_, err := d.log.Append(t.Context(), eventlog.Append{
+				Stream: d.ref.Job.Stream(), Account: d.ref.Account, Expected: eventlog.AnyVersion, Events: []eventlog.Event{{
+					ID: job.EventID(d.ref.Job, 1, "", 0, job.TypeCancelRequested), Type: job.TypeCancelRequested, Data: job.CancelRequestedV1{Run: 1},
+				}},
+			})
+			require.NoError(t, err)
+		}}
+	}
+	g := d.worker("first")
+	g.Graphs = d.handedOver()
+	plan := d.begin(g, activities.BeginParams{RunRef: d.ref, Execution: "x"})
+	require.False(t, plan.Skip || plan.Ended)
+	require.Equal(t, 1, d.count(job.TypeCancelRequested))
+	require.Equal(t, 1, d.count(job.TypeStarted))
+	_, err := g.Finish(t.Context(), activities.FinishParams{RunRef: d.ref, Outcome: activities.Canceled})
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return m.Runs()[0].Outcome == "interrupted" }, patience, 10*time.Millisecond)
+	state, err := eventlog.Fold(d.types, eventlog.Read(t.Context(), d.log, d.ref.Job.Stream(), 0), job.Job{}, job.Fold)
+	require.NoError(t, err)
+	require.Equal(t, job.Canceled, state.State)
+	require.NotNil(t, state.StartedAt, "so that the socket gets execution_start and execution_interrupted")
+}
+
+// handedOver returns the job as the process has it that accepted it.
+func (d *deployment) handedOver() *job.Handover {
+	d.t.Helper()
+	var submitted job.SubmittedV1
+	fold := func(state job.Job, rec eventlog.Recorded, data any) job.Job {
+		if e, ok := data.(job.SubmittedV1); ok {
+			submitted = e
+		}
+		return job.Fold(state, rec, data)
+	}
+	state, err := eventlog.Fold(d.types, eventlog.Read(d.t.Context(), d.log, d.ref.Job.Stream(), 0), job.Job{}, fold)
+	require.NoError(d.t, err)
+	var source job.Source
+	require.NoError(d.t, json.Unmarshal([]byte(submitted.Document.Inline), &source))
+	parsed, err := graph.Parse(source.Prompt, graph.Limits{})
+	require.NoError(d.t, err)
+	all := graph.NewHandover[job.Fresh]()
+	all.Put(string(d.ref.Job), parsed, job.Fresh{Job: state, Document: submitted.Document, At: time.Now()})
+	return all
 }

@@ -20,6 +20,9 @@ import (
 
 // save copies the files of a node's output to the account, and returns the output with the names of the copies.
 func (d *Driver) save(ctx context.Context, r *Run, c *compiled, id string, out comfyui.Output) (map[string][]any, []job.OutputFile, error) {
+	if out.Err != nil {
+		return nil, nil, out.Err
+	}
 	files := r.Files(id)
 	byName := map[string]node.File{}
 	for i, f := range out.Files {

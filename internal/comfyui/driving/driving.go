@@ -71,12 +71,14 @@ type Run struct {
 	Extra     map[string]json.RawMessage // becomes extra_data of the prompt
 	Recorder  Recorder
 	Ended     func() // unless nil, called when the prompt has succeeded: its server can run another prompt
+	Began     bool   // an earlier driver saw a node of the prompt run
 }
 
 // Result is the result of a segment.
 type Result struct {
 	Outputs []node.Value  // in the order of graph.Segment.Outputs
 	Took    time.Duration // run time of the prompt on the server; for a prompt that was found again, the time since then
+	Ran     string        // after an error, the node of the segment that ran, or whose output was copied; "" = not known
 }
 
 // ErrHandedOver is the cause, or in the chain of the cause, of a context that ends because another driver takes over
@@ -98,6 +100,7 @@ type Options struct {
 	LostAfter    time.Duration // how long a server may give no answer after its connection broke; default 2 s
 	Poll         time.Duration // between two polls of a prompt without messages; default 2 s
 	SilenceLimit time.Duration // how long a running prompt may send no message before the socket is opened again; default 10 s
+	NodeTimeout  time.Duration // how long a running prompt may send no message before it has failed; 0 = no limit
 }
 
 func (o *Options) setDefaults() {
@@ -120,15 +123,16 @@ func New(opts Options) *Driver {
 	return &Driver{opts: opts, uploaded: newUploads()}
 }
 
-// resends bounds how often a prompt is sent again after its server has forgotten it.
+// resends bounds how often a prompt is sent again that did not arrive.
 const resends = 3
 
 // cancelWithin bounds the time for cancelling a prompt on its server.
 const cancelWithin = 2 * time.Second
 
 // Drive runs a segment and returns its result. The error is a *NodeError if a node failed and a *comfyui.Refusal if
-// the server refused the prompt. It has CodeGivenUp if the server is lost. If ctx ended, the error is the cause of
-// ctx; the prompt then continues, until the next driver finds it or Cancel cancels it.
+// the server refused the prompt. It has CodeGivenUp if the server is lost, or has lost the prompt, and CodeNodeTimeout if a node
+// sent no sign of progress. If ctx ended, the error is the cause of ctx; the prompt then continues, until the next driver finds
+// it or Cancel cancels it.
 func (d *Driver) Drive(ctx context.Context, r Run) (Result, error) {
 	c, err := d.compile(&r)
 	if err != nil {
@@ -139,21 +143,22 @@ func (d *Driver) Drive(ctx context.Context, r Run) (Result, error) {
 	f := newFollower(d, &r, c)
 	outcome, err := f.run(ctx)
 	if err != nil {
-		return Result{}, serverLost(ctx, err)
+		return Result{Ran: f.ran()}, serverLost(ctx, err)
 	}
 	res := Result{Took: time.Since(f.began)}
 	if res.Outputs, err = f.outputs(ctx, outcome); err != nil {
-		return Result{}, serverLost(ctx, err)
+		return Result{Ran: f.ran()}, serverLost(ctx, err)
 	}
 	return res, nil
 }
 
-// Cancel takes a prompt from its server, whether it waits or runs.
-func (d *Driver) Cancel(ctx context.Context, s comfyui.Server, id comfyui.PromptID) error {
+// Cancel takes a prompt from its server, whether it waits or runs. It reports whether the prompt may still run: an interrupt
+// takes effect between nodes or steps.
+func (d *Driver) Cancel(ctx context.Context, s comfyui.Server, id comfyui.PromptID) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelWithin)
 	defer cancel()
-	_, err := s.Cancel(ctx, id)
-	return err
+	runs, err := s.Cancel(ctx, id)
+	return runs || err != nil
 }
 
 // serverLost converts errors that mean the loss of a server to CodeGivenUp.

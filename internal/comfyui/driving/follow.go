@@ -26,8 +26,10 @@ type follower struct {
 	recorded        map[string]bool
 	cached          map[string]bool
 	sent            int
-	sentHere        bool      // this driver sent the prompt
-	mayExist        bool      // the server may have the prompt: it was sent, or a poll found it
+	mayExist        bool // the server may have the prompt: it was sent, or a poll found it
+	exists          bool // the server had the prompt
+	status          comfyui.Status
+	progressed      time.Time // when the prompt last sent a message, or was first seen to wait or to run
 	storedFiles     int       // number of files that were kept as values
 	unreadablePolls int       // consecutive polls whose answer could not be read
 	broken          time.Time // when the connection broke; zero = it is open
@@ -41,7 +43,7 @@ type follower struct {
 func newFollower(d *Driver, r *Run, c *compiled) *follower {
 	f := &follower{
 		d: d, r: r, c: c, began: time.Now(), since: map[string]time.Time{}, recorded: map[string]bool{}, cached: map[string]bool{},
-		inner: map[string]*job.Expansion{}, values: map[string]comfyui.Output{},
+		inner: map[string]*job.Expansion{}, values: map[string]comfyui.Output{}, exists: r.Began,
 	}
 	for i := range r.Segment.Nodes {
 		if id := r.Segment.Nodes[i].ID; r.Recorder.Recorded(id) {
@@ -117,13 +119,29 @@ func (f *follower) reattach(ctx context.Context) {
 	f.attached = f.attach(ctx, min(2*a.silenceLimit, maxSilence))
 }
 
-// noteMessage records that the server knows the socket.
+// noteMessage records that the server knows the socket, and that the prompt progresses.
 func (f *follower) noteMessage(e comfyui.Event) {
-	switch e.(type) {
+	repeated := false
+	switch e := e.(type) {
 	case comfyui.Connected, comfyui.Disconnected:
-	default:
-		f.attached.lastMessage = time.Now()
+		return
+	case comfyui.QueueChanged, comfyui.Interrupted, comfyui.Unrecognized:
+		repeated = true // it may concern other prompts
+	case comfyui.Executing:
+		repeated = e.Prompt == "" // the server repeats it to every new socket
 	}
+	f.attached.lastMessage = time.Now()
+	if !repeated {
+		f.exists, f.progressed = true, time.Now()
+	}
+}
+
+// ran returns the node of the segment that runs, or for which the server does something, or "".
+func (f *follower) ran() string {
+	if within := f.inner[f.current]; within != nil {
+		return within.Real
+	}
+	return f.current
 }
 
 const (
@@ -199,6 +217,7 @@ func (f *follower) handleOrBuffer(ctx context.Context, e comfyui.Event) (bool, e
 func (f *follower) copied(ctx context.Context, c copied) (ask bool, err error) {
 	f.copying = nil
 	if c.err != nil {
+		f.current = c.Node
 		return false, c.err
 	}
 	if err := f.recordExecuted(ctx, c.Executed); err != nil {
@@ -263,7 +282,7 @@ func (f *follower) submitOrPoll(ctx context.Context) (bool, error) {
 
 func (f *follower) send(ctx context.Context) error {
 	if f.sent > resends {
-		return fault.New(fault.Unavailable, fault.CodeServerGivenUp, "the server has forgotten the prompt %d times", f.sent-1)
+		return fault.New(fault.Unavailable, fault.CodeServerGivenUp, "the server does not have the prompt, which was sent %d times", f.sent)
 	}
 	prompt, err := f.c.complete(ctx)
 	if err != nil {
@@ -272,7 +291,6 @@ func (f *follower) send(ctx context.Context) error {
 	f.sent++
 	f.mayExist = true
 	f.began = time.Now()
-	f.sentHere = true
 	sending, cancel := outlasting(ctx, submitGrace)
 	defer cancel()
 	_, err = f.r.Server.Submit(sending, comfyui.Prompt{ID: f.r.Prompt, Client: string(f.r.Prompt), Graph: prompt, Extra: f.r.Extra})
@@ -335,6 +353,9 @@ func (f *follower) poll(ctx context.Context) (*comfyui.Outcome, error) {
 	f.broken, f.unreadablePolls = time.Time{}, 0
 	switch state.Status {
 	case comfyui.Unknown:
+		if f.exists { // the server was restarted
+			return nil, fault.New(fault.Unavailable, fault.CodeServerGivenUp, "the server has forgotten the prompt")
+		}
 		return nil, f.send(ctx)
 	case comfyui.Completed:
 		f.freeServer()
@@ -344,10 +365,24 @@ func (f *follower) poll(ctx context.Context) (*comfyui.Outcome, error) {
 	case comfyui.Cancelled:
 		return nil, fault.New(fault.Unavailable, fault.CodeServerInterrupted, "the prompt was interrupted on its server")
 	case comfyui.Running:
-		f.sent = max(f.sent, 1)
 		f.reattach(ctx)
 	case comfyui.Pending:
-		f.sent = max(f.sent, 1)
 	}
-	return nil, nil //nolint:nilnil // the prompt still runs
+	return nil, f.checkProgress(state.Status)
+}
+
+// checkProgress returns an error if the prompt has waited, or has run without a message, for too long.
+func (f *follower) checkProgress(status comfyui.Status) error {
+	f.exists = true
+	if f.status != status {
+		f.status, f.progressed = status, time.Now()
+	}
+	limit := f.d.opts.NodeTimeout
+	switch {
+	case limit <= 0 || time.Since(f.progressed) < limit:
+		return nil
+	case status == comfyui.Pending:
+		return fault.New(fault.Unavailable, fault.CodeServerGivenUp, "the server did not begin the prompt within %s", limit)
+	}
+	return fault.New(fault.Exhausted, fault.CodeNodeTimeout, "the node sent no sign of progress for %s", limit)
 }

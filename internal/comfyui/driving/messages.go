@@ -221,7 +221,7 @@ type copied struct {
 // executed copies the outputs of a node while the server runs the other nodes.
 func (f *follower) executed(ctx context.Context, e comfyui.Executed) {
 	id := e.Node
-	if e.Prompt != f.r.Prompt || e.Unsafe { // the outcome will be refused
+	if e.Prompt != f.r.Prompt {
 		return
 	}
 	_, ok := f.locate(id, job.Expansion{Display: e.Display})
@@ -251,6 +251,7 @@ func (f *follower) collect(ctx context.Context, id string, out comfyui.Output) e
 	took := f.nodeDuration(id)
 	ui, files, err := f.d.save(ctx, f.r, f.c, id, out)
 	if err != nil {
+		f.current = id
 		return err
 	}
 	return f.recordExecuted(ctx, Executed{Node: id, UI: ui, Files: files, Took: took})

@@ -23,18 +23,20 @@ func (f *follower) outputs(ctx context.Context, outcome *comfyui.Outcome) ([]nod
 	values := make([]node.Value, len(f.c.outputs))
 	for i, p := range f.c.outputs {
 		out := f.r.Segment.Outputs[i]
+		f.current = f.r.Segment.Nodes[out.Node].ID
 		shown, ok := outcome.Outputs[p.id]
 		switch {
+		case shown.Err != nil:
+			return nil, shown.Err
 		case ok:
 			var err error
 			if values[i], err = f.value(ctx, i, out, p, shown, outcome); err != nil {
-				return nil, fmt.Errorf("output %d of node %s: %w", out.Slot, f.r.Segment.Nodes[out.Node].ID, err)
+				return nil, fmt.Errorf("output %d of node %s: %w", out.Slot, f.current, err)
 			}
-		case f.sentHere: // on a server, too, a blocked value keeps its readers from running
+		case f.sent > 0: // on a server, too, a blocked value keeps its readers from running
 			values[i] = node.Blocker{}
 		default:
-			return nil, fault.New(fault.Unavailable, fault.CodeServerGarbage, "the server did not return output %d of node %s", out.Slot,
-				f.r.Segment.Nodes[out.Node].ID)
+			return nil, fault.New(fault.Unavailable, fault.CodeServerGarbage, "the server did not return output %d of node %s", out.Slot, f.current)
 		}
 	}
 	return values, nil

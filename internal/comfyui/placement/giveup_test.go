@@ -38,6 +38,7 @@ type slowServer struct {
 	comfyui.Server
 	takes     time.Duration
 	canceling *atomic.Int32
+	runs      *atomic.Int32 // how often the prompt is found running
 }
 
 func (s slowServer) Cancel(ctx context.Context, _ comfyui.PromptID) (bool, error) {
@@ -45,7 +46,7 @@ func (s slowServer) Cancel(ctx context.Context, _ comfyui.PromptID) (bool, error
 	defer s.canceling.Add(-1)
 	select {
 	case <-time.After(s.takes):
-		return true, nil
+		return s.runs.Add(-1) >= 0, nil
 	case <-ctx.Done():
 		return false, ctx.Err()
 	}
@@ -66,8 +67,10 @@ func TestPromptsOfAnEndedRunAreCanceledByTheWatch(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store, canceling := &abandoned{}, &atomic.Int32{}
 				store.servers.Store(&server.Server{ID: "one"})
+				runs := &atomic.Int32{}
+				runs.Store(1)
 				dial := func(*server.Server) (comfyui.Server, error) {
-					return slowServer{takes: c.takes, canceling: canceling}, nil
+					return slowServer{takes: c.takes, canceling: canceling, runs: runs}, nil
 				}
 				pool := placement.New(store, dial, nil, "me", placement.Options{Log: slog.New(slog.DiscardHandler)})
 				_, err := pool.Refresh(t.Context())

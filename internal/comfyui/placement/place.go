@@ -330,10 +330,8 @@ func (p *Pool) WhyWaiting(ctx context.Context, k server.Key) (string, error) {
 	return fmt.Sprintf("%s; %d segments are before it", reason, ahead), nil
 }
 
-// MoreMemory reports whether some server that answers, or may return, could run a segment and has a device with more
-// than the given number of bytes.
-func (p *Pool) MoreMemory(w server.Wait, bytes int64) bool {
-	w.Memory = max(bytes, 0)
-	pool := server.Pool{Servers: p.Servers(), Missing: p.missing, Load: p.load, Now: time.Now()}
+// CanRun reports whether some server, which may return, could run a segment.
+func (p *Pool) CanRun(w server.Wait) bool {
+	pool := server.Pool{Servers: p.Servers(), Missing: p.missing}
 	return pool.CanRun(&w)
 }

@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -28,6 +29,7 @@ type Store interface {
 	Claim(ctx context.Context, every time.Duration) ([]server.ID, error)
 	RecordProbe(ctx context.Context, s *server.Server) error
 	MarkAway(ctx context.Context, id server.ID, problem string) error
+	RecordOutcome(ctx context.Context, id server.ID, o server.Outcome) error
 	Expire(ctx context.Context) error
 	Sweep(ctx context.Context, age time.Duration) error
 	KeepClasses(ctx context.Context, digest string, body []byte) error
@@ -51,7 +53,7 @@ type Leases interface {
 	Renew(ctx context.Context, l server.Lease) (bool, error)
 	Record(ctx context.Context, l server.Lease, events eventlog.Append, result json.RawMessage) ([]eventlog.Recorded, error)
 	Drop(ctx context.Context, l server.Lease) error
-	GiveUp(ctx context.Context, l server.Lease) error
+	Orphan(ctx context.Context, l server.Lease) error
 	GiveUpRun(ctx context.Context, ref job.RunRef) ([]server.ID, error)
 	Loaded(ctx context.Context, id server.ID, models []string, took time.Duration) error
 }
@@ -210,11 +212,15 @@ func (p *Pool) document(digest string) *remote.Document {
 func (p *Pool) extend() error {
 	var digests []string
 	var documents []*remote.Document
+	registered := map[server.ID]bool{}
 	for _, s := range p.servers {
+		registered[s.ID] = true
 		if d := p.documents[s.Digest]; d != nil && !slices.Contains(digests, s.Digest) {
 			digests, documents = append(digests, s.Digest), append(documents, d)
 		}
 	}
+	maps.DeleteFunc(p.documents, func(digest string, _ *remote.Document) bool { return !slices.Contains(digests, digest) })
+	maps.DeleteFunc(p.clients, func(id server.ID, _ client) bool { return !registered[id] })
 	if slices.Equal(digests, p.extended) {
 		return nil
 	}
@@ -229,11 +235,6 @@ func (p *Pool) extend() error {
 	p.offered = make(map[string]bool, len(classes))
 	for _, c := range classes {
 		p.offered[c.Name] = true
-	}
-	for digest := range p.documents {
-		if !slices.Contains(digests, digest) {
-			delete(p.documents, digest)
-		}
 	}
 	return nil
 }

@@ -102,6 +102,7 @@ type seenFiles struct {
 	digest string
 	at     time.Time
 	read   time.Time // when the class definitions were read; a quick restart may have changed them
+	tooBig error     // why the class definitions cannot be read again at once
 }
 
 func (w *watcher) upkeep(ctx context.Context) {
@@ -164,7 +165,7 @@ func (w *watcher) setHealth(s *server.Server, err error) {
 	problem := publicProblem(err)
 	switch fault.CodeOf(err) {
 	case fault.CodeNotComfyUI, fault.CodeServerTooOld, fault.CodeServerCertificate, fault.CodeServerRedirect, fault.CodeServerDenied,
-		fault.CodeServerRefused, fault.CodeServerGarbage:
+		fault.CodeServerRefused, fault.CodeServerGarbage, fault.CodeTooLarge:
 		s.Health, s.Problem = server.Unusable, problem
 	case fault.CodeServerUnreachable:
 		s.Health, s.Problem = server.Absent, problem
@@ -219,7 +220,8 @@ func (w *watcher) see(ctx context.Context, c comfyui.Server, s *server.Server) e
 	if err := w.updateClasses(ctx, c, s, returned); err != nil {
 		return err
 	}
-	return w.cancelOrphans(ctx, c, s.ID)
+	_, err = w.cancelOrphans(ctx, c, s.ID)
+	return err
 }
 
 // count counts the prompts on the server that are not segments of this installation.
@@ -247,17 +249,21 @@ func (w *watcher) updateClasses(ctx context.Context, c comfyui.Server, s *server
 	w.mu.Lock()
 	seen := w.files[s.ID]
 	w.mu.Unlock()
-	if !returned && s.Digest != "" && time.Since(seen.at) < filesEvery {
+	switch {
+	case seen.tooBig != nil && time.Since(seen.read) < classesEvery:
+		return seen.tooBig
+	case !returned && s.Digest != "" && time.Since(seen.at) < filesEvery:
 		return nil
 	}
 	files, err := c.Models(ctx)
 	if err != nil {
 		return err
 	}
-	w.mu.Lock()
-	w.files[s.ID] = seenFiles{files.Digest, time.Now(), seen.read}
-	w.mu.Unlock()
-	if !returned && s.Digest != "" && files.Digest == seen.digest && w.document(s.Digest) != nil && time.Since(seen.read) < classesEvery {
+	seen.at = time.Now()
+	changed := files.Digest != seen.digest
+	seen.digest = files.Digest
+	w.saw(s.ID, seen)
+	if !returned && s.Digest != "" && !changed && w.document(s.Digest) != nil && time.Since(seen.read) < classesEvery {
 		return nil
 	}
 	known := s.Digest
@@ -265,10 +271,8 @@ func (w *watcher) updateClasses(ctx context.Context, c comfyui.Server, s *server
 		known = ""
 	}
 	classes, err := c.Classes(ctx, known)
-	if err == nil {
-		w.mu.Lock()
-		w.files[s.ID] = seenFiles{files.Digest, time.Now(), time.Now()}
-		w.mu.Unlock()
+	if err == nil || fault.CodeOf(err) == fault.CodeTooLarge {
+		w.saw(s.ID, seenFiles{seen.digest, seen.at, time.Now(), err})
 	}
 	if err != nil || classes.Digest == known {
 		return err
@@ -281,42 +285,70 @@ func (w *watcher) updateClasses(ctx context.Context, c comfyui.Server, s *server
 		return err
 	}
 	s.Digest = classes.Digest
+	doc := remote.ParseDocument(classes.Digest, classes.Names, classes.Definitions)
 	w.Pool.mu.Lock()
 	defer w.Pool.mu.Unlock()
-	w.documents[classes.Digest] = remote.ParseDocument(classes.Digest, classes.Names, classes.Definitions)
+	w.documents[classes.Digest] = doc
 	return nil
 }
 
-// cancelOrphans cancels prompts on the server whose leases were given up.
-func (p *Pool) cancelOrphans(ctx context.Context, c comfyui.Server, id server.ID) error {
+// saw records what was read of a server's files.
+func (w *watcher) saw(id server.ID, seen seenFiles) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.files[id] = seen
+}
+
+// cancelOrphans cancels the prompts on a server that nobody waits for. It returns the number of those that still run: an interrupt
+// takes effect between nodes or steps.
+func (p *Pool) cancelOrphans(ctx context.Context, c comfyui.Server, id server.ID) (left int, err error) {
 	prompts, err := p.store.Orphans(ctx, id)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for _, prompt := range prompts {
-		if _, err := c.Cancel(ctx, comfyui.PromptID(prompt)); err != nil {
-			return err
+		runs, err := c.Cancel(ctx, comfyui.PromptID(prompt))
+		if err == nil && !runs {
+			p.opts.Log.Info("orphaned prompt has ended", "server", id, "prompt", prompt)
+			err = p.store.ForgetOrphan(ctx, id, prompt)
+		} else {
+			left++
 		}
-		p.opts.Log.Info("orphaned prompt canceled", "server", id, "prompt", prompt)
-		if err := p.store.ForgetOrphan(ctx, id, prompt); err != nil {
-			return err
+		if err != nil {
+			return left, err
 		}
 	}
-	return nil
+	return left, nil
 }
 
-// cancelWithin bounds the time for cancelling the prompts of an ended run.
-const cancelWithin = 2 * time.Second
+// cancelWithin is how long the prompts of an ended run are canceled until none of them runs; probes continue. cancelEvery is the
+// time between two attempts.
+const (
+	cancelWithin = 2 * time.Second
+	cancelEvery  = 200 * time.Millisecond
+)
+
+// Orphan records that the prompt of a lease may still run although nobody waits for it. Watch cancels it. Its server gets no
+// segments until it has ended.
+func (p *Pool) Orphan(ctx context.Context, l server.Lease) error {
+	err := p.store.Orphan(ctx, l)
+	p.cancelSoon(l.Server)
+	return err
+}
+
+func (p *Pool) cancelSoon(id server.ID) {
+	select {
+	case p.givenUp <- id:
+	default: // a later probe cancels them
+	}
+}
 
 // GiveUpRun gives up the leases of a run that has ended without success. Watch then cancels the run's prompts; those on
 // servers that do not answer are cancelled at a later probe.
 func (p *Pool) GiveUpRun(ctx context.Context, ref job.RunRef) error {
 	servers, err := p.store.GiveUpRun(ctx, ref)
 	for _, id := range servers {
-		select {
-		case p.givenUp <- id:
-		default: // a later probe cancels them
-		}
+		p.cancelSoon(id)
 	}
 	return err
 }
@@ -328,8 +360,20 @@ func (p *Pool) cancelGivenUp(ctx context.Context, id server.ID) {
 	}
 	within, cancel := context.WithTimeout(ctx, cancelWithin)
 	defer cancel()
-	if err := p.cancelOrphans(within, c, id); err != nil && ctx.Err() == nil {
-		p.opts.Log.Warn("prompt cancel failed; it will be retried", "server", id, "error", err)
+	for within.Err() == nil {
+		left, err := p.cancelOrphans(within, c, id)
+		if err != nil && within.Err() == nil {
+			p.opts.Log.Warn("prompt cancel failed; it will be retried", "server", id, "error", err)
+			return
+		}
+		if left == 0 {
+			p.Freed()
+			return
+		}
+		select {
+		case <-within.Done():
+		case <-time.After(cancelEvery):
+		}
 	}
 }
 

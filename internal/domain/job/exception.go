@@ -2,10 +2,13 @@ package job
 
 import "strings"
 
-// runtimeName maps the cloud API's exception types to the names of ComfyUI's own exceptions, which its clients
-// expect.
-func runtimeName(exceptionType string) string {
-	switch exceptionType {
+// runtimeName returns the name of ComfyUI's own exception, which its clients expect: the one that a server raised, or the one
+// that a type of the cloud API stands for.
+func (f *Failure) runtimeName() string {
+	if f.RuntimeType != "" {
+		return f.RuntimeType
+	}
+	switch f.ExceptionType {
 	case "ValidationError":
 		return "ValueError"
 	case "ModelDownloadError":
@@ -19,7 +22,7 @@ func runtimeName(exceptionType string) string {
 	case "ServiceError":
 		return "RuntimeError"
 	}
-	return exceptionType
+	return f.ExceptionType
 }
 
 // InRuntimeNames returns a copy of the failure with ComfyUI's name of its exception type, in the traceback too. A type
@@ -28,7 +31,7 @@ func (f *Failure) InRuntimeNames() *Failure {
 	if f == nil {
 		return nil
 	}
-	renamed, name := *f, runtimeName(f.ExceptionType)
+	renamed, name := *f, f.runtimeName()
 	renamed.ExceptionType = name
 	renamed.Traceback = make([]string, len(f.Traceback))
 	for i, line := range f.Traceback {

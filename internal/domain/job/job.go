@@ -143,6 +143,7 @@ type Failure struct {
 	Node          string          `json:"node,omitempty"`
 	Class         string          `json:"class,omitempty"`
 	ExceptionType string          `json:"exception_type,omitempty"` // cloud contract
+	RuntimeType   string          `json:"runtime_type,omitempty"`   // the name of the exception on the ComfyUI server that raised it
 	Traceback     []string        `json:"traceback,omitempty"`
 	Inputs        json.RawMessage `json:"inputs,omitempty"` // current_inputs, formatted
 }

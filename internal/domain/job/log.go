@@ -155,7 +155,11 @@ func (w *logWriter) node(at time.Time, data any) {
 		w.segmentEnded(at, e)
 	case NodeFailedV1:
 		f := e.Failure
-		w.line(at, "ERROR", "node %s (%s): failed: %s: %s", f.Node, f.Class, f.ExceptionType, f.Message)
+		kind := f.ExceptionType
+		if f.RuntimeType != "" {
+			kind += " (" + f.RuntimeType + ")"
+		}
+		w.line(at, "ERROR", "node %s (%s): failed: %s: %s", f.Node, f.Class, kind, f.Message)
 		for _, entry := range f.Traceback {
 			w.line(at, "ERROR", "%s", entry)
 		}

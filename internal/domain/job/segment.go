@@ -50,6 +50,8 @@ type SegmentEndedV1 struct {
 	Millis  int64  `json:"millis"`  // during which the server was leased
 	Outcome string `json:"outcome"` // one of the Segment… outcomes
 	Problem string `json:"problem,omitempty"`
+	Cause   Cause  `json:"cause,omitempty"`         // why it was given up
+	Ran     string `json:"ran,omitempty"`           // the node that ran when it was given up
 	Price   int64  `json:"second_micros,omitempty"` // price of a second on the server, in USD millionths
 }
 
@@ -69,6 +71,21 @@ const (
 	SegmentFailed   = "failed"
 	SegmentCanceled = "canceled"
 	SegmentGivenUp  = "given_up" // another attempt follows
+)
+
+// Cause is the kind of reason for which an attempt to run a segment was given up. Each bounds the attempts in its own way.
+type Cause string
+
+// The causes.
+const (
+	ServerLost    Cause = "server_lost"    // the server is away, or has forgotten the prompt
+	MachineFailed Cause = "machine_failed" // a disk or a device of the server failed
+	NodeHung      Cause = "node_hung"      // a node sent no sign of progress within its time limit
+	NoMemory      Cause = "no_memory"
+	OutputRefused Cause = "output_refused" // an output has a name that leads out of its folder
+	PromptRefused Cause = "prompt_refused"
+	FileMissing   Cause = "file_missing" // a file that the server named is not there
+	Interrupted   Cause = "interrupted"  // somebody else interrupted the prompt
 )
 
 // foldSegment applies an event of a segment: it updates the reasons why the job waits for servers.

@@ -165,7 +165,7 @@ func (r *round) choose(w *Wait) (*Server, string) {
 	warmBusy, ownBusy := false, false // a busy server has loaded the models; a busy server has no foreign prompts
 	for _, s := range able {
 		warm := len(w.Models) > 0 && contains(r.loaded[s.ID], w.Models)
-		if r.busy[s.ID] >= s.Slots {
+		if r.busy[s.ID] >= s.Slots || s.Failing != nil && s.Failing.Rests > 0 && r.busy[s.ID] > 0 {
 			warmBusy, ownBusy = warmBusy || warm, ownBusy || s.Foreign == 0
 			continue
 		}
@@ -266,7 +266,7 @@ func (p *Pool) candidates(w *Wait) (able []*Server, reason string) {
 			}
 			continue
 		}
-		if why := whyUnavailable(s); why != "" { // the reason of the server that comes closest
+		if why := p.whyUnavailable(s); why != "" { // the reason of the server that comes closest
 			reason, fits = why, true
 			continue
 		}
@@ -285,22 +285,27 @@ func (p *Pool) candidates(w *Wait) (able []*Server, reason string) {
 	return able, reason
 }
 
-// CanRun reports whether a server that answers satisfies a segment's requirements.
+// CanRun reports whether a server satisfies a segment's requirements, now or when it answers and accepts segments again.
 func (p *Pool) CanRun(w *Wait) bool {
-	able, _ := p.candidates(w)
-	return len(able) > 0
+	return slices.ContainsFunc(p.Servers, func(s *Server) bool { return p.whyUnfit(s, w) == "" })
 }
 
 // unable returns why a server cannot run a segment now, or "".
-func (p *Pool) unable(s *Server, w *Wait) string { return cmp.Or(p.whyUnfit(s, w), whyUnavailable(s)) }
+func (p *Pool) unable(s *Server, w *Wait) string {
+	return cmp.Or(p.whyUnfit(s, w), p.whyUnavailable(s))
+}
 
 // whyUnavailable returns why a server accepts no segments now, or "".
-func whyUnavailable(s *Server) string {
+func (p *Pool) whyUnavailable(s *Server) string {
 	switch {
 	case s.Drained:
 		return "server " + s.URL + " is draining"
 	case s.Health != Answers:
 		return "server " + s.URL + " is " + string(s.State())
+	case s.CanceledAt != nil:
+		return "server " + s.URL + " still runs a canceled prompt"
+	case s.Failing.resting(p.Now):
+		return "server " + s.URL + " " + s.Failing.reason()
 	}
 	return ""
 }

@@ -3,6 +3,7 @@ package server
 import (
 	"time"
 
+	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 )
 
@@ -13,6 +14,8 @@ const (
 	TypeResumed    = "server.resumed.v1"
 	TypeRemoved    = "server.removed.v1"
 	TypeExpired    = "server.expired.v1"
+	TypeRested     = "server.rested.v1"
+	TypeRecovered  = "server.recovered.v1"
 
 	TypeTokenCreated = "server.token_created.v1"
 	TypeTokenRevoked = "server.token_revoked.v1"
@@ -49,6 +52,17 @@ type (
 	ExpiredV1 struct {
 		Server ID `json:"server"`
 	}
+	// RestedV1 records that a server gets no segments for a while, because jobs failed on it, one after the other.
+	RestedV1 struct {
+		Server  ID        `json:"server"`
+		Jobs    []job.ID  `json:"jobs"`
+		Problem string    `json:"problem"` // of the last job
+		Until   time.Time `json:"until"`
+	}
+	// RecoveredV1 records that a segment succeeded on a server that had rested.
+	RecoveredV1 struct {
+		Server ID `json:"server"`
+	}
 	// TokenCreatedV1 records that a registration token was created. It does not contain the token.
 	TokenCreatedV1 struct {
 		ID    string   `json:"id"`
@@ -70,6 +84,8 @@ func Register(r *eventlog.Registry) error {
 		eventlog.TypeOf[ResumedV1](TypeResumed).Says("a drained server accepts segments again"),
 		eventlog.TypeOf[RemovedV1](TypeRemoved).Says("a server was removed"),
 		eventlog.TypeOf[ExpiredV1](TypeExpired).Says("a server's registration was not renewed in time"),
+		eventlog.TypeOf[RestedV1](TypeRested).Says("jobs failed on a server one after the other, so it gets none for a while"),
+		eventlog.TypeOf[RecoveredV1](TypeRecovered).Says("a segment succeeded on a server that had rested"),
 		eventlog.TypeOf[TokenCreatedV1](TypeTokenCreated).Says("a registration token was created, with which machines register themselves as "+
 			"servers"),
 		eventlog.TypeOf[TokenRevokedV1](TypeTokenRevoked).Says("a registration token was revoked"),

@@ -41,6 +41,8 @@ const (
 	Away     State = "away"     // does not answer
 	Refused  State = "refused"  // is not a supported server
 	Draining State = "draining" // accepts no new segments
+	Stuck    State = "stuck"    // runs a canceled prompt that does not end
+	Resting  State = "resting"  // accepts no segments for a while, because several jobs failed there
 )
 
 // Health is the result of the last poll of a server.
@@ -91,6 +93,9 @@ type Server struct {
 	SeenAt   *time.Time `json:"seen_at,omitempty"`  // when it last answered
 	LookedAt *time.Time `json:"-"`                  // when it was last polled
 	Leases   []Lease    `json:"segments,omitempty"` // segments that run on it
+
+	CanceledAt *time.Time `json:"canceled_at,omitempty"` // when the oldest canceled prompt that may still run was canceled
+	Failing    *Failing   `json:"failing,omitempty"`     // jobs that failed on it since the last success
 }
 
 // Has reports whether the server has all of these labels.
@@ -105,10 +110,31 @@ func (s *Server) State() State {
 		return Draining
 	case s.Health != Answers:
 		return Away
+	case s.CanceledAt != nil && time.Since(*s.CanceledAt) > stuckAfter:
+		return Stuck
+	case s.Failing.resting(time.Now()):
+		return Resting
 	case s.Running+s.Pending > 0 || len(s.Leases) > 0:
 		return Busy
 	}
 	return Healthy
+}
+
+// stuckAfter is how long a canceled prompt may run before its server counts as stuck. An interrupt takes effect between nodes or
+// steps, and a step of a large picture takes a while.
+const stuckAfter = 20 * time.Second
+
+// Trouble returns why the server is in its state, or "".
+func (s *Server) Trouble() string {
+	switch s.State() {
+	case Stuck:
+		return "a canceled prompt has not ended since " + s.CanceledAt.UTC().Format(time.DateTime) +
+			" UTC; nothing is sent to the server until it ends: restart ComfyUI there"
+	case Resting:
+		return s.Failing.reason()
+	case Healthy, Busy, Away, Refused, Draining:
+	}
+	return s.Problem
 }
 
 // HasLoaded reports whether the server has loaded all of some models, according to its last prompt.

@@ -51,7 +51,7 @@ func list(texts []string) string {
 	return strings.Join(texts, "; ")
 }
 
-// unreachable finds servers that do not answer. The check fails only if no server answers.
+// unreachable finds servers that do not answer, or answer and accept nothing. The check fails only if no other server is left.
 func (d serverDoctor) unreachable(ctx context.Context) (Finding, error) {
 	all, err := d.Servers.Servers(ctx)
 	if err != nil {
@@ -61,9 +61,12 @@ func (d serverDoctor) unreachable(ctx context.Context) (Finding, error) {
 		return Finding{Status: Healthy, Detail: "no server is registered; only graphs of native classes run"}, nil
 	}
 	counts := map[server.State]int{}
-	var away []string
+	var away, troubled []string
 	for _, s := range all {
 		counts[s.State()]++
+		if state := s.State(); state == server.Stuck || state == server.Resting {
+			troubled = append(troubled, terminal.Clean(s.URL)+" "+terminal.Clean(s.Trouble()))
+		}
 		if s.Health == server.Absent {
 			away = append(away, terminal.Clean(s.URL)+unreachableSince(s)+": "+terminal.Clean(s.Problem))
 		}
@@ -75,6 +78,9 @@ func (d serverDoctor) unreachable(ctx context.Context) (Finding, error) {
 	f := Finding{Status: Healthy, Detail: fmt.Sprintf("%d registered: %s", len(all), strings.Join(words, ", "))}
 	if len(away) > 0 {
 		f.Status, f.Detail = grade(len(away), 1, len(all)), f.Detail+". Away: "+list(away)
+	}
+	if len(troubled) > 0 {
+		f.Status, f.Detail = grade(len(troubled)+len(away), 1, len(all)), f.Detail+". Accept nothing: "+list(troubled)
 	}
 	return f.with("start it, or check that workers reach its address; if it no longer exists: millrace servers remove URL --reason WHY"), nil
 }
@@ -247,13 +253,7 @@ func (d serverDoctor) queue(ctx context.Context) (Finding, error) {
 
 // possible reports whether some registered server could run a segment if it answered and were not draining.
 func possible(all []*server.Server, documents map[string]*remote.Document, w *server.Wait) bool {
-	willing := make([]*server.Server, len(all))
-	for i, s := range all {
-		c := *s
-		c.Health, c.Drained = server.Answers, false
-		willing[i] = &c
-	}
-	pool := server.Pool{Servers: willing, Missing: func(s *server.Server, needs []server.Need) string {
+	pool := server.Pool{Servers: all, Missing: func(s *server.Server, needs []server.Need) string {
 		return placement.Missing(documents[s.Digest], needs)
 	}}
 	return pool.CanRun(w)

@@ -30,7 +30,7 @@ const (
 )
 
 // states are the states that have a series for each server.
-var states = []server.State{server.Healthy, server.Busy, server.Away, server.Refused, server.Draining}
+var states = []server.State{server.Healthy, server.Busy, server.Away, server.Refused, server.Draining, server.Stuck, server.Resting}
 
 // serverSums are the values of one server, or of all servers without series of their own.
 type serverSums struct {

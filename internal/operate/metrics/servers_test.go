@@ -58,6 +58,6 @@ func TestServersHaveSeriesOfTheirOwn(t *testing.T) {
 	} {
 		require.Contains(t, body, want)
 	}
-	require.Equal(t, 51*5, strings.Count(body, "millrace_server_state{"))
+	require.Equal(t, 51*7, strings.Count(body, "millrace_server_state{"))
 	require.LessOrEqual(t, strings.Count(body, "millrace_server_account_seconds_total{"), 1001)
 }

@@ -129,7 +129,7 @@ func print(out *terminal.Printer, all ...View) {
 				seen = v.SeenAt.UTC().Format(time.DateTime)
 			}
 			row(v.URL, v.State, terminal.OrDash(v.Version), device, memory, v.Running, v.Pending,
-				terminal.OrDash(strings.Join(v.Labels, ",")), seen, terminal.OrDash(v.Problem))
+				terminal.OrDash(strings.Join(v.Labels, ",")), seen, terminal.OrDash(v.Trouble()))
 		}
 	})
 }

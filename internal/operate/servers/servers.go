@@ -35,7 +35,9 @@ with its actor and reason. REF is an id or an address.
   busy      answers, and runs prompts
   away      does not answer
   refused   cannot be used; the list contains the reason
-  draining  finishes its segments and gets no new ones`,
+  draining  finishes its segments and gets no new ones
+  stuck     runs a canceled prompt that does not end, and gets no segments
+  resting   gets no segments for a while, because jobs failed on it; resume ends this`,
 	Example: `  millrace servers add http://10.0.0.7:8188 --label sdxl --reason "second GPU"
   millrace servers list
   millrace servers drain http://10.0.0.7:8188 --reason "driver update"`,

@@ -199,19 +199,12 @@ func (st *Store) Sweep(ctx context.Context, age time.Duration) error {
 	return postgres.Classify(err, "sweep leases")
 }
 
-// GiveUp ends a lease whose prompt may still run. The prompt is cancelled when the server returns.
-func (st *Store) GiveUp(ctx context.Context, l server.Lease) error {
-	_, err := st.events.Write(ctx, eventstore.Decision{
-		What: "give a lease up",
-		Decide: func(_ context.Context, _ postgres.Tx, c *eventstore.Changes) error {
-			c.Queue(dropLease, string(l.Job), l.Run, l.Unit, l.Fence)
-			c.Queue(`insert into comfyui_orphans (server, prompt, made_at)
-				select id, $2, now() from comfyui_servers where id = $1 on conflict do nothing`,
-				string(l.Server), l.Prompt(l.Attempt).String())
-			return nil
-		},
-	})
-	return err
+// Orphan records that the prompt of a lease may still run although nobody waits for it. Its server gets no segments until the
+// prompt has ended.
+func (st *Store) Orphan(ctx context.Context, l server.Lease) error {
+	_, err := st.pool.Exec(ctx, `insert into comfyui_orphans (server, prompt, made_at)
+		select id, $2, now() from comfyui_servers where id = $1 on conflict do nothing`, string(l.Server), l.Prompt(l.Attempt).String())
+	return postgres.Classify(err, "record a prompt that must be canceled")
 }
 
 // GiveUpRun gives up the leases without a result of an ended run, and returns their servers.
@@ -222,7 +215,7 @@ func (st *Store) GiveUpRun(ctx context.Context, ref job.RunRef) ([]server.ID, er
 	}
 	var servers []server.ID
 	for _, l := range held {
-		if err := st.GiveUp(ctx, l); err != nil {
+		if err := errors.Join(st.Orphan(ctx, l), st.Drop(ctx, l)); err != nil {
 			return servers, err
 		}
 		servers = append(servers, l.Server)

@@ -35,22 +35,24 @@ func New(pool *pgxpool.Pool, events *eventstore.Store) *Store {
 }
 
 const columns = `id::text, url, labels, slots, fixed, drained, expires_at, registered_at, sealed, health, problem, version, system,
-	running, pending, others, digest, models, seen_at, looked_at, coalesce(token::text, ''), price`
+	running, pending, others, digest, models, seen_at, looked_at, coalesce(token::text, ''), price,
+	(select min(made_at) from comfyui_orphans o where o.server = comfyui_servers.id)`
 
-// system is the part of a probe's result that describes a server's machine.
+// system is the part of a probe's result that describes a server's machine, and what became of jobs there.
 type system struct {
 	OS       string          `json:"os,omitempty"`
 	RAMTotal int64           `json:"ram_total,omitempty"`
 	RAMFree  int64           `json:"ram_free,omitempty"`
 	Devices  []server.Device `json:"devices,omitempty"`
+	Failing  *server.Failing `json:"failing,omitempty"` // which probes do not change
 }
 
 func scan(row pgx.CollectableRow) (*server.Server, error) {
 	s, sys := &server.Server{}, system{}
 	err := row.Scan(&s.ID, &s.URL, &s.Labels, &s.Slots, &s.Fixed, &s.Drained, &s.ExpiresAt, &s.RegisteredAt, &s.Sealed, &s.Health, &s.Problem,
 		&s.Version,
-		&sys, &s.Running, &s.Pending, &s.Foreign, &s.Digest, &s.Models, &s.SeenAt, &s.LookedAt, &s.Token, &s.Price)
-	s.OS, s.RAMTotal, s.RAMFree, s.Devices = sys.OS, sys.RAMTotal, sys.RAMFree, sys.Devices
+		&sys, &s.Running, &s.Pending, &s.Foreign, &s.Digest, &s.Models, &s.SeenAt, &s.LookedAt, &s.Token, &s.Price, &s.CanceledAt)
+	s.OS, s.RAMTotal, s.RAMFree, s.Devices, s.Failing = sys.OS, sys.RAMTotal, sys.RAMFree, sys.Devices, sys.Failing
 	return s, err
 }
 
@@ -255,7 +257,8 @@ func (st *Store) Drain(ctx context.Context, id server.ID, drained bool, by serve
 	if drained {
 		eventType, data = server.TypeDrained, server.DrainedV1{Server: id}
 	}
-	return st.change(ctx, id, by, eventType, data, `update comfyui_servers set drained = $2 where id = $1 and drained <> $2`, drained)
+	return st.change(ctx, id, by, eventType, data, `update comfyui_servers set drained = $2, system = system - 'failing'
+		where id = $1 and (drained <> $2 or not $2 and system ? 'failing')`, drained)
 }
 
 // Remove removes a server. Its segments run on another server.
@@ -323,11 +326,12 @@ func (st *Store) Claim(ctx context.Context, every time.Duration) ([]server.ID, e
 
 // RecordProbe records the result of a probe of a server.
 func (st *Store) RecordProbe(ctx context.Context, s *server.Server) error {
-	sys, err := json.Marshal(system{s.OS, s.RAMTotal, s.RAMFree, s.Devices})
+	sys, err := json.Marshal(system{OS: s.OS, RAMTotal: s.RAMTotal, RAMFree: s.RAMFree, Devices: s.Devices})
 	if err != nil {
 		return err
 	}
-	_, err = st.pool.Exec(ctx, `update comfyui_servers set health = $2, problem = $3, version = $4, system = $5, running = $6, pending = $7,
+	_, err = st.pool.Exec(ctx, `update comfyui_servers set health = $2, problem = $3, version = $4,
+		system = $5::jsonb || jsonb_strip_nulls(jsonb_build_object('failing', system -> 'failing')), running = $6, pending = $7,
 		others = $8,
 		digest = $9, seen_at = $10, looked_at = now() where id = $1`,
 		string(s.ID), string(s.Health), s.Problem, s.Version, sys, s.Running, s.Pending, s.Foreign, s.Digest, s.SeenAt)
@@ -339,6 +343,33 @@ func (st *Store) MarkAway(ctx context.Context, id server.ID, problem string) err
 	_, err := st.pool.Exec(ctx, `update comfyui_servers set health = $2, problem = $3 where id = $1 and health = $4`,
 		string(id), string(server.Absent), problem, string(server.Answers))
 	return postgres.Classify(err, "mark away server "+string(id))
+}
+
+// RecordOutcome counts the outcome of an attempt on a server, and records when a server begins to rest and when it has recovered.
+func (st *Store) RecordOutcome(ctx context.Context, id server.ID, o server.Outcome) error {
+	var found []*server.Server
+	_, err := st.events.Write(ctx, eventstore.Decision{
+		What: "record an outcome on the server " + string(id),
+		Read: func(q *pgx.Batch) {
+			q.Queue(`select `+columns+` from comfyui_servers where id = $1 for update`, string(id)).Query(func(rows pgx.Rows) (err error) {
+				found, err = pgx.CollectRows(rows, scan)
+				return err
+			})
+		},
+		Decide: func(_ context.Context, _ postgres.Tx, c *eventstore.Changes) error {
+			if len(found) == 0 {
+				return eventstore.ErrNothing
+			}
+			failing, eventType, data := found[0].After(o, time.Now())
+			c.Queue(`update comfyui_servers set system = jsonb_strip_nulls(system || jsonb_build_object('failing', $2::jsonb)) where id = $1`,
+				string(id), failing)
+			if data == nil {
+				return nil
+			}
+			return record(c, id, server.By{Actor: "registry", Reason: "outcomes of jobs"}, eventType, data)
+		},
+	})
+	return err
 }
 
 // KeepClasses stores class definitions under their digest.

@@ -249,7 +249,14 @@ func TestGivenUpPromptIsToBeCancelled(t *testing.T) {
 	r := newRegistry(t)
 	s := r.add("http://one:8188")
 	l := r.lease(newJob(), "first")
-	require.NoError(t, r.GiveUp(t.Context(), l))
+	require.NoError(t, r.Orphan(t.Context(), l))
+	canceledAt := func() *time.Time {
+		all, err := r.Servers(t.Context())
+		require.NoError(t, err)
+		return all[0].CanceledAt
+	}
+	require.NotNil(t, canceledAt())
+	require.NoError(t, r.Drop(t.Context(), l))
 	orphans, err := r.Orphans(t.Context(), s.ID)
 	require.NoError(t, err)
 	require.Equal(t, []string{l.Prompt(1).String()}, orphans)
@@ -257,6 +264,7 @@ func TestGivenUpPromptIsToBeCancelled(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, mine)
 	require.NoError(t, r.ForgetOrphan(t.Context(), s.ID, orphans[0]))
+	require.Nil(t, canceledAt())
 	orphans, err = r.Orphans(t.Context(), s.ID)
 	require.NoError(t, err)
 	require.Empty(t, orphans)
@@ -479,4 +487,39 @@ func TestRoundThatAnotherProcessPreventsAddsItsWaits(t *testing.T) {
 	close(end)
 	require.NoError(t, <-other)
 	require.Len(t, r.place(), 2)
+}
+
+func TestServerOnWhichJobsFailRestsUntilOneSucceeds(t *testing.T) {
+	t.Parallel()
+	r := newRegistry(t)
+	s := r.add("http://one:8188")
+	read := func() *server.Server {
+		all, err := r.Servers(t.Context())
+		require.NoError(t, err)
+		return all[0]
+	}
+	for range 3 {
+		require.NoError(t, r.RecordProbe(t.Context(), read())) // keeps what is counted
+		require.Equal(t, server.Healthy, read().State())
+		require.NoError(t, r.RecordOutcome(t.Context(), s.ID, server.Outcome{Job: newJob(), Problem: "broken"}))
+	}
+	require.NoError(t, r.RecordProbe(t.Context(), read()))
+	require.Equal(t, server.Resting, read().State())
+	require.Contains(t, read().Trouble(), "broken")
+	require.NoError(t, r.RecordOutcome(t.Context(), s.ID, server.Outcome{}))
+	require.Equal(t, server.Healthy, read().State())
+	require.NoError(t, r.RecordOutcome(t.Context(), s.ID, server.Outcome{Job: newJob(), Problem: "disk full", Machine: true}))
+	require.Equal(t, server.Resting, read().State(), "at once")
+	require.NoError(t, r.Drain(t.Context(), s.ID, false, server.By{Actor: "ana", Reason: "a new disk"}))
+	require.Equal(t, server.Healthy, read().State())
+
+	var kinds []string
+	events, err := r.log.ReadStream(t.Context(), s.ID.Stream(), 0, 100)
+	require.NoError(t, err)
+	for _, e := range events {
+		kinds = append(kinds, e.Type)
+	}
+	require.Equal(t, []string{
+		server.TypeRegistered, server.TypeRested, server.TypeRecovered, server.TypeRested, server.TypeResumed,
+	}, kinds)
 }

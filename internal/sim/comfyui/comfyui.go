@@ -80,6 +80,7 @@ type Server struct {
 	ledger  *ledger
 	mux     *http.ServeMux
 	stop    context.CancelFunc
+	crash   func() // ends the program and starts it again; nil = it cannot end
 	worker  sync.WaitGroup
 }
 

@@ -271,6 +271,11 @@ func (e *execution) invoke(ctx context.Context, id, class string, inv node.Invoc
 			Text: "cannot identify image file '/home/somebody/ComfyUI/input/a.png'",
 		}
 	}
+	if class == "SaveImage" && e.faults.happens(DiskFull) {
+		return node.Result{}, &classes.Exception{
+			Kind: "OSError", Text: "[Errno 28] No space left on device: '/home/somebody/ComfyUI/output/a.png'",
+		}
+	}
 	return inv.Run(context.WithValue(ctx, secretsKey{}, e.item.secrets), node.Call{
 		NodeID: id, Prompt: e.item.prompt, ExtraPNGInfo: e.pngInfo(), SubmittedAt: e.begun, Files: e.files, Live: e.live(id, class),
 	})
@@ -311,8 +316,12 @@ func (e *execution) show(id string, result node.Result) error {
 	if err := json.Unmarshal(raw, &output); err != nil {
 		return fmt.Errorf("show node %s: %w", id, err)
 	}
-	if images, ok := output["images"].([]any); ok && len(images) > 0 && e.faults.happens(UnsafeName) {
-		images[0] = map[string]any{"filename": "passwd", "subfolder": "../../etc", "type": "output"}
+	if images, ok := output["images"].([]any); ok && len(images) > 0 {
+		for f, name := range unsafeNames {
+			if e.faults.happens(f) {
+				images[0] = map[string]any{"filename": name[0], "subfolder": name[1], "type": "output"}
+			}
+		}
 	}
 	e.entry.Outputs[id] = output
 	at := e.visible(id)

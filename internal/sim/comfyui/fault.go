@@ -49,6 +49,24 @@ const (
 	Forget
 	// Mute sends no message of a prompt.
 	Mute
+	// Crash ends the server in a sampler, as os._exit does. Its machine starts it again.
+	Crash
+	// BadValue fails a sampler over one of its inputs.
+	BadValue
+	// MissingModel fails a loader because the file of its checkpoint is gone.
+	MissingModel
+	// DiskFull fails a SaveImage because the disk of the machine is full.
+	DiskFull
+	// ParentName, AbsoluteName, BackslashName and NULName name an output outside of its folder, like UnsafeName.
+	ParentName
+	AbsoluteName
+	BackslashName
+	NULName
+	// ManyClasses defines three million empty classes, EndlessClasses a class whose definition does not end, and DeepClasses
+	// one that is nested a million levels deep.
+	ManyClasses
+	EndlessClasses
+	DeepClasses
 	// NamelessClass adds a class whose name is empty to the definitions.
 	NamelessClass
 )
@@ -59,7 +77,15 @@ var faultNames = map[string]Fault{
 	"duplicate": Duplicate, "half_file": HalfFile, "large_file": LargeFile, "oversize_file": OversizeFile, "lost_file": LostFile,
 	"unsafe_name": UnsafeName, "out_of_memory": OutOfMemory,
 	"lost_input": LostInput, "unreadable_input": UnreadableInput, "raise": Raise, "hang": Hang, "forget": Forget, "mute": Mute,
-	"nameless_class": NamelessClass,
+	"nameless_class": NamelessClass, "crash": Crash, "bad_value": BadValue, "missing_model": MissingModel, "disk_full": DiskFull,
+	"parent_name": ParentName, "absolute_name": AbsoluteName, "backslash_name": BackslashName, "nul_name": NULName,
+	"many_classes": ManyClasses, "endless_classes": EndlessClasses, "deep_classes": DeepClasses,
+}
+
+// unsafeNames are the outputs that faults name: file and subfolder.
+var unsafeNames = map[Fault][2]string{
+	UnsafeName: {"passwd", "../../etc"}, ParentName: {"../../../../x.png", ""}, AbsoluteName: {"/etc/x.png", ""},
+	BackslashName: {`..\..\x.png`, ""}, NULName: {"x\x00.png", ""},
 }
 
 // Always is the number of times of a fault that stays until it is cleared.

@@ -1,8 +1,13 @@
 package comfyui
 
 import (
+	"bufio"
+	"context"
 	"encoding/json"
+	"math"
 	"net/http"
+	"strconv"
+	"strings"
 )
 
 // systemStats serves GET /system_stats.
@@ -39,6 +44,9 @@ func (s *Server) objectInfo(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+	if len(names) == 0 && s.hostile(r.Context(), w) {
+		return
+	}
 	definitions, err := s.classes.Definitions(r.Context(), s.files, names...)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -54,6 +62,33 @@ func (s *Server) objectInfo(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	writeJSON(w, http.StatusOK, definitions)
+}
+
+// hostile answers with definitions that take all memory of a careless reader, if a fault says so, and reports whether it did.
+func (s *Server) hostile(ctx context.Context, w http.ResponseWriter) bool {
+	head, part, parts := "", "", 0
+	switch {
+	case s.faults.happens(ManyClasses):
+		head, part, parts = `{"":{}`, `,"c%d":{}`, 3_000_000
+	case s.faults.happens(EndlessClasses):
+		head, part, parts = `{"a":{"description":"`, strings.Repeat("a", 1000), math.MaxInt
+	case s.faults.happens(DeepClasses):
+		head, part, parts = `{"a":`, `{"a":`, 1_000_000
+	default:
+		return false
+	}
+	b := bufio.NewWriter(w)
+	_, err := b.WriteString(head)
+	for i := 0; i < parts && err == nil && ctx.Err() == nil; i++ {
+		_, err = b.WriteString(strings.Replace(part, "%d", strconv.Itoa(i), 1))
+	}
+	if err == nil && strings.HasPrefix(part, ",") {
+		_, err = b.WriteString("}")
+	}
+	if err == nil {
+		b.Flush() //nolint:errcheck // the reader may have left
+	}
+	return true
 }
 
 // modelFolders serves GET /models.

@@ -25,6 +25,7 @@ type Machine struct {
 	serving sync.WaitGroup
 	gate    chan struct{} // closed while requests are answered; nil = never frozen
 	deaths  []time.Time   // when servers ended that ran
+	closed  bool
 }
 
 // Start runs a server at an address, "127.0.0.1:0" for a port of its own. Close ends it.
@@ -84,6 +85,7 @@ func (m *Machine) Restart() error {
 	if m.server, err = newServer(m.opts, m.files, m.faults, m.ledger); err != nil {
 		return errors.Join(err, listener.Close())
 	}
+	m.server.crash = m.crashed
 	m.http = &http.Server{Handler: m.gated(m.server), ReadHeaderTimeout: 10 * time.Second}
 	running := m.http
 	m.serving.Go(func() { running.Serve(listener) }) //nolint:errcheck // it always ends with ErrServerClosed
@@ -143,8 +145,21 @@ func (m *Machine) Thaw() {
 	}
 }
 
+// crashed ends the server that runs and starts another one, unless the machine ends.
+func (m *Machine) crashed() {
+	m.mu.Lock()
+	closed := m.closed
+	m.mu.Unlock()
+	if !closed {
+		m.Restart() //nolint:errcheck // a machine that does not come back is one that died
+	}
+}
+
 // Close ends the machine.
 func (m *Machine) Close() {
+	m.mu.Lock()
+	m.closed = true
+	m.mu.Unlock()
 	m.Thaw()
 	m.Clear()
 	m.Kill()

@@ -35,6 +35,11 @@ func (s *Server) loader() *node.Class {
 		Outputs: []node.Output{{Type: classes.Model}, {Type: classes.Clip}, {Type: classes.VAE}},
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			name, _ := call.Args["ckpt_name"].(string)
+			if s.faults.happens(MissingModel) {
+				return node.Result{}, &classes.Exception{
+					Kind: "FileNotFoundError", Text: "Model in folder 'checkpoints' with filename '" + name + "' not found.",
+				}
+			}
 			model, fresh := s.cache.load(name)
 			if fresh {
 				s.ledger.load(name)
@@ -148,6 +153,11 @@ func (s *Server) samplerFault(ctx context.Context) error {
 		return &classes.Exception{Kind: "torch.OutOfMemoryError", Text: "Allocation on device 0 would exceed allowed memory. (out of memory)"}
 	case s.faults.happens(Raise):
 		return &classes.Exception{Kind: "RuntimeError", Text: "cannot read /home/somebody/ComfyUI/models/checkpoints/broken.safetensors"}
+	case s.faults.happens(BadValue):
+		return &classes.Exception{Kind: "ValueError", Text: "expected sequence of length 77"}
+	case s.crash != nil && s.faults.happens(Crash):
+		go s.crash()
+		<-ctx.Done()
 	case s.faults.happens(Hang):
 		select {
 		case <-ctx.Done():

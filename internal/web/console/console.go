@@ -210,8 +210,8 @@ type ShownServer struct {
 // Reason returns why the server is in its state, or "".
 func (s ShownServer) Reason() string {
 	switch {
-	case s.Problem != "":
-		return s.Problem
+	case s.Trouble() != "":
+		return s.Trouble()
 	case s.Drained:
 		return "An operator drained the server: it finishes its running work and accepts no new work."
 	case s.Health == server.Unseen:
