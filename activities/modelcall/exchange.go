@@ -1,7 +1,6 @@
 package modelcall
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,8 +15,6 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/eventlog"
-	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
 // exchanges are the running exchanges of this process with providers. They belong to the process, not to an activity:
@@ -132,14 +129,13 @@ func (m *Activities) Drain(ctx context.Context) error {
 }
 
 // converse performs the exchange with the provider and records its outcome. It is not interrupted.
-func (m *Activities) converse(ctx context.Context, r call.Run, conv call.Conversation, sink blob.Writer) (Step, error) {
-	defer closeConversation(conv, sink)
-	links := &linkFinder{}
-	out, err := m.dispatchRecovering(ctx, conv, tee{sink, links})
+func (m *Activities) converse(ctx context.Context, r call.Run, conv call.Conversation, a *answer) (Step, error) {
+	defer closeConversation(conv, a)
+	out, err := m.dispatchRecovering(ctx, conv, a)
 	if cause := untouched(out, err); cause != "" && r.Fallback != "" {
-		return m.reroute(ctx, r, cause, m.outcomeRecorder(ctx, r, out, err, sink, links))
+		return m.reroute(ctx, r, cause, m.outcomeRecorder(ctx, r, out, err, a))
 	}
-	return m.untilRecorded(ctx, r, m.outcomeRecorder(ctx, r, out, err, sink, links))
+	return m.untilRecorded(ctx, r, m.outcomeRecorder(ctx, r, out, err, a))
 }
 
 // dispatchRecovering sends a call. If reading the answer of the provider panics, only this call ends, with an unknown
@@ -155,13 +151,14 @@ func (m *Activities) dispatchRecovering(ctx context.Context, conv call.Conversat
 
 // outcomeRecorder returns a function that records the outcome of an exchange: an end of the call, or the acceptance by
 // the provider.
-func (m *Activities) outcomeRecorder(ctx context.Context, r call.Run, out call.Exchange, err error, sink blob.Writer,
-	links *linkFinder,
-) func() (Step, error) {
-	if err != nil {
+func (m *Activities) outcomeRecorder(ctx context.Context, r call.Run, out call.Exchange, err error, a *answer) func() (Step, error) {
+	switch {
+	case a.gone():
+		return func() (Step, error) { return m.endUnstored(ctx, r, a.lost) }
+	case err != nil:
 		return func() (Step, error) { return m.endUnanswered(ctx, r, err) }
 	}
-	return m.outcome(ctx, r, out, sink, links)
+	return m.outcome(ctx, r, out, a)
 }
 
 // untilRecorded records an outcome, with retries until it succeeds, because only this process has the outcome of a
@@ -208,11 +205,17 @@ func (m *Activities) endUnanswered(ctx context.Context, r call.Run, cause error)
 	})
 }
 
-// outcome returns a function that records the outcome of an exchange. It commits the sink once.
-func (m *Activities) outcome(ctx context.Context, r call.Run, out call.Exchange, sink blob.Writer, links *linkFinder) func() (Step, error) {
+// endUnstored ends a call whose answer the store did not take, and for which there was no room in memory.
+func (m *Activities) endUnstored(ctx context.Context, r call.Run, cause error) (Step, error) {
+	m.Log.Error("storing an answer failed", "call_id", r.Call, "error", cause)
+	return m.unknown(ctx, r, internalFailure("the provider answered, but the router could not store the answer"))
+}
+
+// outcome returns a function that records the outcome of an exchange.
+func (m *Activities) outcome(ctx context.Context, r call.Run, out call.Exchange, a *answer) func() (Step, error) {
 	switch out.Phase {
 	case call.PhaseAnswered:
-		return m.storeAnswer(ctx, r, out, sink, links)
+		return func() (Step, error) { return m.storeAnswer(ctx, r, out, a) }
 	case call.PhaseAccepted:
 		return func() (Step, error) { return m.accepted(ctx, r, out) }
 	case call.PhaseFailed:
@@ -247,31 +250,27 @@ func (m *Activities) append(ctx context.Context, r call.Run, e eventlog.Event) e
 }
 
 // storeAnswer stores an answer and records it. An answer without assets to copy ends the call.
-func (m *Activities) storeAnswer(ctx context.Context, r call.Run, out call.Exchange, sink blob.Writer,
-	links *linkFinder,
-) func() (Step, error) {
-	stored, failed := sink.Commit(ctx)
-	if failed != nil { // the sink has lost the bytes
-		m.Log.Error("storing an answer failed", "call_id", r.Call, "error", failed)
-		return func() (Step, error) {
-			return m.unknown(ctx, r, internalFailure("the provider answered, but the router could not store the answer"))
-		}
+func (m *Activities) storeAnswer(ctx context.Context, r call.Run, out call.Exchange, a *answer) (Step, error) {
+	stored, err := a.commit(ctx)
+	switch {
+	case a.gone():
+		return m.endUnstored(ctx, r, a.lost)
+	case err != nil:
+		return Step{}, err
 	}
-	answer := call.Body{Ref: stored.Ref, Size: stored.Size, ContentType: out.ContentType}
-	linked := links.found && isJSON(out.ContentType)
+	body := call.Body{Ref: stored.Ref, Size: stored.Size, ContentType: out.ContentType}
+	linked := a.links.found && isJSON(out.ContentType)
 	event := eventlog.Event{
 		ID: call.EventID(r.Call, 0, call.TypeAnswered), Type: call.TypeAnswered,
-		Data: call.AnsweredV1{Answer: answer, Price: out.Price, Linked: linked, Dropped: out.Dropped},
+		Data: call.AnsweredV1{Answer: body, Price: out.Price, Linked: linked, Dropped: out.Dropped},
 	}
 	if out.Host {
-		return func() (Step, error) { return Step{Next: NextHost}, m.append(ctx, r, event) }
+		return Step{Next: NextHost}, m.append(ctx, r, event)
 	}
-	return func() (Step, error) {
-		return m.end(ctx, r, call.Ending{
-			Before: []eventlog.Event{event}, Type: call.TypeSucceeded, Charged: out.Price, Keep: []call.Body{answer},
-			Data: call.SucceededV1{Model: r.Model, Answer: answer, Replayable: !linked, Charged: out.Price, Served: out.Served},
-		})
-	}
+	return m.end(ctx, r, call.Ending{
+		Before: []eventlog.Event{event}, Type: call.TypeSucceeded, Charged: out.Price, Keep: []call.Body{body},
+		Data: call.SucceededV1{Model: r.Model, Answer: body, Replayable: !linked, Charged: out.Price, Served: out.Served},
+	})
 }
 
 func isJSON(contentType string) bool {
@@ -279,44 +278,3 @@ func isJSON(contentType string) bool {
 	media = strings.ToLower(strings.TrimSpace(media))
 	return media == "application/json" || strings.HasSuffix(media, "+json")
 }
-
-// tee writes to the sink and passes the bytes to the finder.
-type tee struct {
-	sink  blob.Writer
-	links *linkFinder
-}
-
-func (t tee) Write(p []byte) (int, error) {
-	n, err := t.sink.Write(p)
-	t.links.see(p[:n])
-	return n, err
-}
-
-// linkFinder searches for JSON strings that begin like URLs: an answer with such a string may refer to content
-// outside itself.
-type linkFinder struct {
-	found bool
-	tail  []byte // end of the previous bytes, in which a URL may begin
-}
-
-var addresses = [][]byte{[]byte(`"http://`), []byte(`"https://`), []byte(`"http:\/\/`), []byte(`"https:\/\/`)}
-
-// longestAddress is the length of the longest prefix above.
-const longestAddress = len(`"https:\/\/`)
-
-func (f *linkFinder) see(p []byte) {
-	if f.found || len(p) == 0 {
-		return
-	}
-	joint := append(f.tail, p[:min(len(p), longestAddress)]...)
-	for _, a := range addresses {
-		if bytes.Contains(joint, a) || bytes.Contains(p, a) {
-			f.found = true
-			return
-		}
-	}
-	seen := append(f.tail, p[max(0, len(p)-longestAddress):]...)
-	f.tail = bytes.Clone(seen[max(0, len(seen)-longestAddress):])
-}
-
-var errNoHandle = fault.New(fault.Internal, "", "a call without a handle cannot be polled")

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -46,6 +47,8 @@ type Deps struct {
 	Hosts    Hosts
 	Tiers    call.Tiers
 	OnEnd    func([]eventlog.Recorded) // is shown the end of a call as soon as it is recorded; nil: nobody waits in this process
+	Space    func() error              // fails while the disk has too little space for answers; nil: it always has enough
+	Room     int64                     // bytes of answers that may wait in memory for the blob store; 0 = 256 MiB
 	Worker   string                    // unique name of this process, under which it records heartbeats
 	Log      *slog.Logger
 }
@@ -54,6 +57,7 @@ type Deps struct {
 type Activities struct {
 	Deps
 	exchanges       *exchanges
+	room            *room
 	sendsHeartbeats atomic.Bool // this process sends heartbeats, so others wait for its calls
 }
 
@@ -62,7 +66,7 @@ func (m *Activities) SetAlive(yes bool) { m.sendsHeartbeats.Store(yes) }
 
 // New returns the activities over their dependencies.
 func New(deps Deps) *Activities {
-	return &Activities{Deps: deps, exchanges: newExchanges()}
+	return &Activities{Deps: deps, exchanges: newExchanges(), room: newRoom(deps.Room)}
 }
 
 // Next is the next step of a call.
@@ -139,46 +143,59 @@ func (m *Activities) dispatch(ctx context.Context, r call.Run) (Step, error) {
 	if !mine {
 		return x.wait(ctx)
 	}
-	conv, sink, err := m.open(ctx, r)
-	if err != nil {
+	conv, a, lost := m.open(ctx, r)
+	if lost != nil && (attempt.IsOutage(lost) || ctx.Err() != nil) {
 		m.exchanges.drop(r.Call)
-		return m.endUnsent(ctx, r, err)
+		return Step{}, lost
 	}
-	mine, err = m.announce(ctx, r)
-	if err != nil || !mine {
+	mine, err := m.announce(ctx, r)
+	if err != nil || !mine { // another process may have sent the call, whatever this one lacks
 		m.exchanges.drop(r.Call)
-		closeConversation(conv, sink)
+		closeConversation(conv, a)
 		if err != nil {
 			return Step{}, err
 		}
 		return m.resolve(ctx, r)
 	}
 	m.exchanges.run(x, func(own context.Context) (Step, error) { // the exchange outlives the activity; its span is a child of the activity's
-		return m.converse(telemetry.Along(own, ctx), r, conv, sink)
+		if lost != nil {
+			m.Log.Error("call cannot be sent; ending it unsent", "call_id", r.Call, "error", lost)
+			return m.untilRecorded(own, r, func() (Step, error) { return m.unsent(own, r) })
+		}
+		return m.converse(telemetry.Along(own, ctx), r, conv, a)
 	})
 	return x.wait(ctx)
 }
 
-// open opens the stored request and a sink for the answer, so that no part of this service can fail after the
+// open opens the stored request and the place for the answer, so that no part of this service can fail after the
 // provider is reached.
-func (m *Activities) open(ctx context.Context, r call.Run) (call.Conversation, blob.Writer, error) {
+func (m *Activities) open(ctx context.Context, r call.Run) (call.Conversation, *answer, error) {
+	if m.room.short() {
+		return call.Conversation{}, nil, errNoRoom
+	}
 	conv, err := m.conversation(ctx, r, call.Call{})
 	if err != nil {
 		return conv, nil, err
 	}
-	sink, err := m.Blobs.Create(ctx, blob.Durable)
+	a, err := m.newAnswer(ctx, m.room)
 	if err != nil {
 		closeConversation(conv, nil)
 		return conv, nil, fmt.Errorf("reserve space for an answer: %w", err)
 	}
-	return conv, sink, nil
+	return conv, a, nil
 }
 
-// conversation opens the request of a call. c is the folded state of the call.
+// conversation opens the request of a call. c is the folded state of the call. A call that its provider has accepted is
+// collected without the request if that is lost; its price is then the reserved amount.
 func (m *Activities) conversation(ctx context.Context, r call.Run, c call.Call) (call.Conversation, error) {
+	var body io.ReadSeeker
 	body, err := m.Blobs.Open(ctx, r.Request.Ref)
 	if err != nil {
-		return call.Conversation{}, fmt.Errorf("open the request of call %s: %w", r.Call, err)
+		err = fmt.Errorf("open the request of call %s: %w", r.Call, err)
+		if !fault.Is(err, fault.NotFound) || c.Handle == "" {
+			return call.Conversation{}, err
+		}
+		body = missing{err}
 	}
 	return call.Conversation{
 		Call: r.Call, Model: r.Model, Handle: c.Handle, Quoted: c.Price, Body: body, Size: r.Request.Size, ContentType: r.Request.ContentType,
@@ -187,23 +204,22 @@ func (m *Activities) conversation(ctx context.Context, r call.Run, c call.Call) 
 	}, nil
 }
 
-func closeConversation(conv call.Conversation, sink blob.Writer) {
+// missing is a request that is lost.
+type missing struct{ error }
+
+// Read implements io.Reader.
+func (m missing) Read([]byte) (int, error) { return 0, m.error }
+
+// Seek implements io.Seeker.
+func (m missing) Seek(int64, int) (int64, error) { return 0, m.error }
+
+func closeConversation(conv call.Conversation, a *answer) {
 	if r, ok := conv.Body.(blob.Reader); ok {
 		_ = r.Close() // an error after reading has no effect
 	}
-	if sink != nil {
-		_ = sink.Abort() // a sweep clears the staging folder
+	if a != nil {
+		a.discard()
 	}
-}
-
-// endUnsent ends a call that cannot be sent, because its request is lost or its answer cannot be stored. It returns
-// an outage as an error, so that the activity is retried.
-func (m *Activities) endUnsent(ctx context.Context, r call.Run, cause error) (Step, error) {
-	if attempt.IsOutage(cause) || fault.Is(cause, fault.Internal) && ctx.Err() != nil {
-		return Step{}, cause
-	}
-	m.Log.Error("call cannot be sent; ending it unsent", "call_id", r.Call, "error", cause)
-	return m.unsent(ctx, r)
 }
 
 // unsent ends a call that was certainly not sent, and releases its key.

@@ -12,7 +12,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
 // pollRetryPause is the interval of polling if neither the provider nor the catalog sets one.
@@ -39,7 +38,8 @@ func (m *Activities) poll(ctx context.Context, r call.Run) (Step, error) {
 		m.Log.Warn("poll failed; trying again", "call_id", r.Call, "model", r.Model, "error", err)
 		step = Step{Next: NextPoll, After: pollRetryPause}
 	}
-	if step.Next == NextPoll && c.SentAt != nil && time.Since(*c.SentAt) > m.Provider.Total(r.Model) {
+	// An outage of this service ends no generation: the provider may have the result.
+	if step.Next == NextPoll && !attempt.IsOutage(err) && c.SentAt != nil && time.Since(*c.SentAt) > m.Provider.Total(r.Model) {
 		return m.unknown(ctx, r, call.Failure{
 			Type: call.ProviderTimeout, Detail: "the provider did not finish the generation within its deadline",
 		})
@@ -51,28 +51,38 @@ func (m *Activities) poll(ctx context.Context, r call.Run) (Step, error) {
 	return step, nil
 }
 
-// pollOnce polls once and records the result.
+// pollOnce polls once and records the result. An error of the provider is logged; the returned errors are of this
+// service.
 func (m *Activities) pollOnce(ctx context.Context, r call.Run, c call.Call) (Step, error) {
-	if c.Handle == "" {
-		return Step{}, errNoHandle
-	}
+	return m.ask(ctx, r, c, func(out call.Exchange, err error, a *answer) (Step, error) {
+		if err != nil {
+			m.Log.Warn("poll failed; trying again", "call_id", r.Call, "model", r.Model, "error", err)
+			return Step{Next: NextPoll, After: pollRetryPause}, nil
+		}
+		return m.outcome(ctx, r, out, a)()
+	})
+}
+
+// ask asks the provider for the result of an accepted call, and passes its answer to conclude. An answer that this service
+// cannot store is an error, since the provider can be asked again.
+func (m *Activities) ask(ctx context.Context, r call.Run, c call.Call,
+	conclude func(call.Exchange, error, *answer) (Step, error),
+) (Step, error) {
 	conv, err := m.conversation(ctx, r, c)
 	if err != nil {
 		return Step{}, err
 	}
-	sink, err := m.Blobs.Create(ctx, blob.Durable)
+	a, err := m.newAnswer(ctx, nil)
+	defer closeConversation(conv, a)
 	if err != nil {
-		closeConversation(conv, nil)
 		return Step{}, err
 	}
-	defer closeConversation(conv, sink)
-	links := &linkFinder{}
-	out, err := m.Provider.Poll(ctx, conv, tee{sink, links})
-	if err != nil {
-		return Step{}, err
+	out, err := m.Provider.Poll(ctx, conv, a)
+	if a.lost != nil {
+		return Step{}, a.lost
 	}
 	out.Served = c.Served
-	return m.outcome(ctx, r, out, sink, links)()
+	return conclude(out, err, a)
 }
 
 // Stop requests that the provider cancel a generation. A result that is ready nevertheless is recorded and charged.
@@ -116,23 +126,12 @@ func (m *Activities) stop(ctx context.Context, r call.Run, again bool) (Step, er
 // lastPoll polls once more after a cancellation, so that a result that was ready before is recorded. A failure at
 // this point ends the call as canceled.
 func (m *Activities) lastPoll(ctx context.Context, r call.Run, c call.Call) (Step, error) {
-	conv, err := m.conversation(ctx, r, c)
-	if err != nil {
-		return Step{}, err
-	}
-	sink, err := m.Blobs.Create(ctx, blob.Durable)
-	if err != nil {
-		closeConversation(conv, nil)
-		return Step{}, err
-	}
-	defer closeConversation(conv, sink)
-	links := &linkFinder{}
-	out, err := m.Provider.Poll(ctx, conv, tee{sink, links})
-	if err != nil || out.Phase != call.PhaseAnswered {
-		return Step{Next: NextPoll}, nil // the provider confirmed the cancellation, so there is no result
-	}
-	out.Served = c.Served
-	return m.storeAnswer(ctx, r, out, sink, links)()
+	return m.ask(ctx, r, c, func(out call.Exchange, err error, a *answer) (Step, error) {
+		if err != nil || out.Phase != call.PhaseAnswered {
+			return Step{Next: NextPoll}, nil // the provider confirmed the cancellation, so there is no result
+		}
+		return m.storeAnswer(ctx, r, out, a)
+	})
 }
 
 // Host copies the assets that the model's rules name, each as best effort, and ends the call.

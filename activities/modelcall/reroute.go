@@ -43,19 +43,18 @@ func (m *Activities) reroute(ctx context.Context, r call.Run, cause string, conc
 		return m.untilRecorded(ctx, r, conclude)
 	}
 	r.Route = call.Route{Server: r.Fallback}
-	conv, sink, err := m.open(ctx, r)
+	conv, a, err := m.open(ctx, r)
 	if err != nil {
 		m.Log.Error("sending a call to its fallback server failed", "call_id", r.Call, "server", r.Server, "error", err)
 		return m.untilRecorded(ctx, r, conclude)
 	}
-	defer closeConversation(conv, sink)
-	links := &linkFinder{}
-	out, err := m.dispatchRecovering(ctx, conv, tee{sink, links})
+	defer closeConversation(conv, a)
+	out, err := m.dispatchRecovering(ctx, conv, a)
 	if untouched(out, err) != "" {
 		return m.untilRecorded(ctx, r, conclude)
 	}
 	out.Fallback = r.Server
-	return m.untilRecorded(ctx, r, m.outcomeRecorder(ctx, r, out, err, sink, links))
+	return m.untilRecorded(ctx, r, m.outcomeRecorder(ctx, r, out, err, a))
 }
 
 // rerouted records that the fallback server takes over, unless the caller has canceled.

@@ -8,7 +8,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/millrace-dev/millrace/internal/domain/call"
-	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/internal/telemetry"
 )
 
@@ -24,22 +23,22 @@ func (m *Activities) Prepare(ctx context.Context, r call.Run) (call.Attempt, err
 	if !mine {
 		return nil, nil // the call id is used twice: recording the call will be refused
 	}
-	conv, sink, err := m.open(ctx, r)
+	conv, a, err := m.open(ctx, r)
 	if err != nil {
 		m.exchanges.drop(r.Call)
 		return nil, err
 	}
-	return &prepared{m: m, run: r, x: x, conv: conv, sink: sink, token: uuid.NewString()}, nil
+	return &prepared{m: m, run: r, x: x, conv: conv, answer: a, token: uuid.NewString()}, nil
 }
 
 // prepared is a call that this process will send.
 type prepared struct {
-	m     *Activities
-	run   call.Run
-	x     *exchange
-	conv  call.Conversation
-	sink  blob.Writer
-	token string
+	m      *Activities
+	run    call.Run
+	x      *exchange
+	conv   call.Conversation
+	answer *answer
+	token  string
 }
 
 // Dispatching implements call.Attempt.
@@ -62,7 +61,7 @@ func (d *prepared) Send(over func()) {
 	}()
 	d.m.exchanges.run(d.x, func(ctx context.Context) (Step, error) {
 		ctx, span := telemetry.BeginFor(ctx, string(d.run.Call), "send call") // the id is that of the request
-		step, err := d.m.converse(ctx, d.run, d.conv, d.sink)
+		step, err := d.m.converse(ctx, d.run, d.conv, d.answer)
 		failure := ""
 		if err != nil {
 			failure = "failed"
@@ -75,7 +74,7 @@ func (d *prepared) Send(over func()) {
 // Discard implements call.Attempt. If the call may have been recorded as sent, Discard looks it up and ends it as
 // unsent, because only this process knows that it was not sent.
 func (d *prepared) Discard(uncertain bool) {
-	closeConversation(d.conv, d.sink)
+	closeConversation(d.conv, d.answer)
 	if !uncertain {
 		d.m.exchanges.drop(d.run.Call)
 		return

@@ -124,7 +124,7 @@ func (in *Instance) openSender(context.Context) error {
 		Events: in.events, Types: in.types, Calls: in.calls, Blobs: in.blobs, Hosts: in.hosting(internet),
 		Provider: &router.Provider{Catalog: in.catalog, Client: provider.New(internet, providerKeys, in.log), Log: in.log},
 		Tiers:    in.tiers, Worker: in.worker, Log: in.log,
-		OnEnd: in.callEnds.Observe,
+		OnEnd: in.callEnds.Observe, Space: readiness{in}.CheckSpace,
 	})
 	return nil
 }

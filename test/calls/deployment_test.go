@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/millrace-dev/millrace/activities/modelcall"
 	"github.com/millrace-dev/millrace/api/router"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/eventlog"
@@ -26,7 +27,8 @@ import (
 )
 
 // counter is a provider that counts its requests. The first word of a body selects the behaviour, the second names
-// the request: "fast a", "async b", "refuse c", "gate d" (answers when released).
+// the request: "fast a", "async b", "refuse c", "gate d" (answers when released), "hold e" (accepts, and has the result when
+// released).
 type counter struct {
 	*httptest.Server
 	mu       sync.Mutex // guards the fields below
@@ -68,7 +70,7 @@ func (p *counter) run(w http.ResponseWriter, r *http.Request) {
 	p.charged[name]++
 	p.mu.Unlock()
 	switch how {
-	case "async", "endless":
+	case "async", "endless", "hold":
 		w.WriteHeader(http.StatusAccepted)
 		_, _ = io.WriteString(w, how+"-"+name)
 		return
@@ -109,6 +111,14 @@ func (p *counter) poll(w http.ResponseWriter, r *http.Request) {
 	p.polls[name]++
 	n, canceled := p.polls[name], p.canceled[name]
 	p.mu.Unlock()
+	if how == "hold" {
+		select {
+		case <-p.gate(name):
+			n = 3
+		default:
+			n = 0
+		}
+	}
 	if canceled {
 		w.WriteHeader(http.StatusGone)
 		return
@@ -193,9 +203,14 @@ func (s *deployment) work(t *testing.T) {
 // workInProcess runs a worker within this process. Calls are sent by the API or by their workflows.
 func (s *deployment) workInProcess(t *testing.T, together bool) {
 	t.Helper()
+	s.workWith(t, s.place.models(s.parts), together)
+}
+
+// workWith is workInProcess with activities that the test has changed.
+func (s *deployment) workWith(t *testing.T, models *modelcall.Activities, together bool) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	stopped := make(chan error, 1)
-	models := s.place.models(s.parts)
 	if together {
 		s.Sender = models
 		s.sends.Store(models)

@@ -103,11 +103,20 @@ func (s *parts) endedHere(id call.ID) (modelcall.Step, bool) {
 	return models.Ended(id)
 }
 
-func (p place) models(s *parts) *modelcall.Activities {
-	return modelcall.New(modelcall.Deps{
+func (p place) models(s *parts, changes ...func(*modelcall.Deps)) *modelcall.Activities {
+	deps := modelcall.Deps{
 		Events: s.events, Types: s.types, Calls: s.calls, Blobs: s.blobs, Provider: wire{p.Provider}, Hosts: noHosts{},
 		Tiers: openTiers, Worker: uuid.NewString(), Log: s.log,
-	})
+	}
+	for _, change := range changes {
+		change(&deps)
+	}
+	return modelcall.New(deps)
+}
+
+// withStorage changes where activities store answers.
+func withStorage(blobs blob.Store, space func() error, room int64) func(*modelcall.Deps) {
+	return func(d *modelcall.Deps) { d.Blobs, d.Space, d.Room = blobs, space, room }
 }
 
 func (p place) worker(s *parts, models *modelcall.Activities) *worker.ModelWorker {

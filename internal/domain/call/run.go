@@ -92,8 +92,9 @@ func (s *Service) prepare(ctx context.Context, inv Invocation, mode Mode) (NewCa
 	}, nil, nil
 }
 
-// durability returns the durability of a request's bytes. A caller that waits on its connection has no promise yet:
-// if the machine crashes before the call is sent, the call ends unsent and its key is free again.
+// durability returns the durability of a request's bytes. A caller that waits on its connection has no promise yet, so the
+// request may be missing after a crash of the machine. The log, which is durable, then decides: without call.dispatching the
+// call ends unsent and its key is free again; with it the call is never sent again.
 func durability(mode Mode) blob.Durability {
 	if mode == Sync {
 		return blob.Relaxed

@@ -43,15 +43,15 @@ type Entry struct {
 	Touched time.Time
 }
 
-// Writer receives the bytes of a new blob. It is not safe for concurrent use. Commit or Abort ends it; a later Abort
-// has no effect, so it can be deferred.
+// Writer receives the bytes of a new blob. It is not safe for concurrent use. A successful Commit or Abort ends it; a later
+// Abort has no effect, so it can be deferred.
 type Writer interface {
 	io.Writer
 	// ReaderAt reads the bytes written so far, until the writer ends.
 	io.ReaderAt
 	// Sum returns the digest and count of the bytes written so far.
 	Sum() (Ref, int64)
-	// Commit stores the bytes under their digest. After an error nothing is stored.
+	// Commit stores the bytes under their digest. After an error nothing is stored, and the bytes can be read until Abort.
 	Commit(ctx context.Context) (Stored, error)
 	// Abort discards the bytes and removes all files of the writer.
 	Abort() error

@@ -134,12 +134,18 @@ func abortLeavesNothing(t *testing.T, h Harness) {
 func canceledCommit(t *testing.T, h Harness) {
 	w, err := h.Store.Create(t.Context(), blob.Durable)
 	require.NoError(t, err)
-	_, err = w.Write(random(t, 1000))
+	data := random(t, 1000)
+	_, err = w.Write(data)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = w.Commit(ctx)
 	require.ErrorIs(t, err, context.Canceled)
+	require.Empty(t, entries(t, h.Store))
+	back, err := io.ReadAll(io.NewSectionReader(w, 0, int64(len(data))))
+	require.NoError(t, err)
+	require.Equal(t, data, back, "the bytes are not lost with the commit")
+	require.NoError(t, w.Abort())
 	requireEmpty(t, h)
 }
 

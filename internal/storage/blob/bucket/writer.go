@@ -36,17 +36,19 @@ type writer struct {
 
 // Commit implements blob.Writer.
 func (w *writer) Commit(ctx context.Context) (blob.Stored, error) {
-	defer w.Abort()
 	stored, err := w.Whole(ctx)
 	if err != nil {
 		return blob.Stored{}, err
 	}
 	held, err := w.adopt(ctx, stored)
-	if err != nil || held {
-		return stored, err
+	if err == nil && !held {
+		stored.Created = true
+		err = w.upload(ctx, stored)
 	}
-	stored.Created = true
-	return stored, w.upload(ctx, stored)
+	if err == nil {
+		_ = w.Abort() // the file has no name
+	}
+	return stored, err
 }
 
 // adopt uses an existing object of the right size as the blob and touches it, so that no collector removes it.

@@ -38,12 +38,13 @@ type writer struct {
 
 // Commit implements blob.Writer.
 func (w *writer) Commit(ctx context.Context) (blob.Stored, error) {
-	defer w.Abort()
 	var err error
 	if w.stored, err = w.Whole(ctx); err != nil {
 		return blob.Stored{}, err
 	}
-	err = w.s.locked(w.stored.Ref, shared, w.publish)
+	if err = w.s.locked(w.stored.Ref, shared, w.publish); err == nil {
+		_ = w.Abort() // a sweep clears the staging folder
+	}
 	return w.stored, err
 }
 

@@ -155,10 +155,10 @@ func (w *writer) Commit(ctx context.Context) (blob.Stored, error) {
 	if w.ended {
 		return blob.Stored{}, fs.ErrClosed
 	}
-	w.ended = true
 	if err := ctx.Err(); err != nil {
 		return blob.Stored{}, err
 	}
+	w.ended = true
 	ref, size := w.Sum()
 	w.s.mu.Lock()
 	defer w.s.mu.Unlock()
