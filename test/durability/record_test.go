@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/workflowservice/v1"
@@ -67,7 +68,7 @@ func TestHistoriesOfRealRunsReplay(t *testing.T) {
 	if *record {
 		target = filepath.Join(root(), "workflows/testdata/histories")
 	}
-	runs["ingest"], runs["export"], runs["download"] = s.ingested(), s.exported(runs["run-cheap"]), s.downloaded()
+	runs["ingest"], runs["export"], runs["download"] = s.ingestedAlone(), s.exported(runs["run-cheap"]), s.downloaded()
 	runs["ingest-batch"] = s.ingestedTogether()
 	runs["retention"] = s.swept(dir, slices.Collect(maps.Values(runs)))
 	for name, id := range runs {
@@ -78,16 +79,32 @@ func TestHistoriesOfRealRunsReplay(t *testing.T) {
 	require.GreaterOrEqual(t, strings.Count(out, "replays "), len(runs))
 }
 
-// ingested uploads an asset and returns the workflow that looks into it, once that is done.
-func (s *service) ingested() string {
+// ingestedAlone uploads files until a workflow verifies one by itself, and returns that workflow.
+func (s *service) ingestedAlone() string {
+	s.t.Helper()
+	var alone string
+	s.until("an upload is verified by a workflow of its own", func() bool {
+		alone = s.ingested(uuid.NewString())
+		var shown string
+		s.until("the upload is verified", func() bool {
+			shown = s.command("assets", "show", strings.TrimPrefix(alone, "ingest-"), "--json")
+			return strings.Contains(shown, `"verdict"`)
+		})
+		return !batchWorkflow.MatchString(shown)
+	})
+	return alone
+}
+
+// ingested uploads a text and returns the workflow that verifies it if it is not verified together with others.
+func (s *service) ingested(text string) string {
 	s.t.Helper()
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
 	require.NoError(s.t, form.WriteField("content_type", "text/plain"))
-	require.NoError(s.t, form.WriteField("file_path", "note.txt"))
-	part, err := form.CreateFormFile("file", "note.txt")
+	require.NoError(s.t, form.WriteField("file_path", text+".txt"))
+	part, err := form.CreateFormFile("file", text+".txt")
 	require.NoError(s.t, err)
-	_, err = part.Write([]byte("a note"))
+	_, err = part.Write([]byte(text))
 	require.NoError(s.t, err)
 	require.NoError(s.t, form.Close())
 	resp, err := http.Post(s.base+"/api/v2/assets", form.FormDataContentType(), &body)

@@ -41,7 +41,7 @@ func TestARestoredBackupCompletesEveryAcceptedJob(t *testing.T) {
 	old, provider := startPartners(t, "MILLRACE_SCANNER=sleep 600")
 	old.await([]string{old.submit(cheap("before"))}, "completed")
 	ended := old.runEcho("done", false)
-	upload := strings.TrimPrefix(old.ingested(), "ingest-")
+	upload := strings.TrimPrefix(old.ingested("a note"), "ingest-")
 	old.until("it is being scanned", func() bool {
 		return strings.Contains(old.command("assets", "events", upload), "asset.verified")
 	})

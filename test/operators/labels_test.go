@@ -21,7 +21,7 @@ func TestAnAccountAsksOnlyForTheLabelsItMayAskFor(t *testing.T) {
 
 	status, body := b.admin(http.MethodGet, labels, nil)
 	require.Equal(t, http.StatusOK, status)
-	require.JSONEq(t, `{"account":"`+b.account+`","labels":null}`, body, "without a setting every label")
+	require.JSONEq(t, `{"account":"`+b.account+`","name":"`+b.name+`","labels":null}`, body, "without a setting every label")
 	require.Equal(t, "completed", b.ended(b.submit(served.Text2Img(1, 1))))
 	status, body = b.do(http.MethodPost, "/api/prompt", asking(served.Text2Img(1, 1), other))
 	require.Equal(t, []any{http.StatusBadRequest, "unknown_label"}, []any{status, errorOf(t, body)}, body)
