@@ -128,7 +128,7 @@ func (m *Activities) stop(ctx context.Context, r call.Run, again bool) (Step, er
 func (m *Activities) lastPoll(ctx context.Context, r call.Run, c call.Call) (Step, error) {
 	return m.ask(ctx, r, c, func(out call.Exchange, err error, a *answer) (Step, error) {
 		if err != nil || out.Phase != call.PhaseAnswered {
-			return Step{Next: NextPoll}, nil // the provider confirmed the cancellation, so there is no result
+			return Step{Next: NextPoll}, nil //nolint:nilerr // the provider confirmed the cancellation, so there is no result
 		}
 		return m.storeAnswer(ctx, r, out, a)
 	})

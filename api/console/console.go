@@ -223,7 +223,9 @@ func (s *Surface) servers(c *gin.Context, v page.Visitor) (console.Page, error) 
 		shown.Servers = append(shown.Servers, on)
 		counts[one.State()]++
 	}
-	for _, state := range []server.State{server.Healthy, server.Busy, server.Draining, server.Stuck, server.Resting, server.Away, server.Refused} {
+	for _, state := range []server.State{
+		server.Healthy, server.Busy, server.Draining, server.Stuck, server.Resting, server.Away, server.Refused,
+	} {
 		if counts[state] > 0 {
 			shown.Counts = append(shown.Counts, StateCount{State: state, Count: counts[state]})
 		}

@@ -136,7 +136,8 @@ func startSeparate(ctx context.Context, r *run, dir string) (*deployment, error)
 	api, otherAPI := role("api1", "--addr", addr), role("api2", "--addr", other)
 	first, second, projector := role("worker1"), role("worker2"), role("projector")
 	d.parts = []part{
-		d.partOf("api", api), d.partOf("other api", otherAPI), d.partOf("worker", first), d.partOf("workers", first, second), d.partOf("projector", projector),
+		d.partOf("api", api), d.partOf("other api", otherAPI), d.partOf("worker", first), d.partOf("workers", first, second),
+		d.partOf("projector", projector),
 		{name: "temporal", pids: func() []int { return childrenOf(os.Getpid(), "millrace-temporal") }},
 		{name: "postgres", pids: func() []int { return childrenOf(os.Getpid(), "postgres") }},
 		{name: "everything", pids: func() []int {

@@ -38,23 +38,37 @@ func TestHistoriesAreJudged(t *testing.T) {
 		"a submission without an answer is carried out later": {[]asked{
 			{0, never, submit, answer{}}, {1, 2, search, none}, {3, 4, search, state("queued")},
 		}, true},
-		"a job runs again after its end":        {[]asked{{0, 1, submit, none}, {2, 3, read, state("failed")}, {4, 5, read, state("running")}}, false},
-		"one end follows another":               {[]asked{{0, 1, submit, none}, {2, 3, read, state("failed")}, {4, 5, read, state("succeeded")}}, false},
-		"a key makes two jobs":                  {[]asked{{0, 1, submit, none}, {2, 3, submit, none}}, false},
-		"two jobs have one label":               {[]asked{{0, 1, submit, none}, {2, 3, search, answer{Known: true, State: "queued", Jobs: 2}}}, false},
-		"a second job of a key is refused":      {[]asked{{0, 1, submit, none}, {2, 3, submit, state(refuse)}}, true},
-		"a key is refused before it is used":    {[]asked{{0, 1, submit, state(refuse)}, {2, 3, submit, none}}, false},
-		"a canceled job runs":                   {[]asked{{0, 1, submit, none}, {2, 3, cancel, state("canceled")}, {4, 5, read, state("running")}}, false},
-		"a job ends before it is canceled":      {[]asked{{0, 1, submit, none}, {2, 3, cancel, state("succeeded")}, {4, 5, read, state("succeeded")}}, true},
+		"a job runs again after its end": {[]asked{
+			{0, 1, submit, none}, {2, 3, read, state("failed")}, {4, 5, read, state("running")},
+		}, false},
+		"one end follows another": {[]asked{
+			{0, 1, submit, none}, {2, 3, read, state("failed")}, {4, 5, read, state("succeeded")},
+		}, false},
+		"a key makes two jobs": {[]asked{{0, 1, submit, none}, {2, 3, submit, none}}, false},
+		"two jobs have one label": {[]asked{
+			{0, 1, submit, none}, {2, 3, search, answer{Known: true, State: "queued", Jobs: 2}},
+		}, false},
+		"a second job of a key is refused":   {[]asked{{0, 1, submit, none}, {2, 3, submit, state(refuse)}}, true},
+		"a key is refused before it is used": {[]asked{{0, 1, submit, state(refuse)}, {2, 3, submit, none}}, false},
+		"a canceled job runs": {[]asked{
+			{0, 1, submit, none}, {2, 3, cancel, state("canceled")}, {4, 5, read, state("running")},
+		}, false},
+		"a job ends before it is canceled": {[]asked{
+			{0, 1, submit, none}, {2, 3, cancel, state("succeeded")}, {4, 5, read, state("succeeded")},
+		}, true},
 		"a job is canceled though nobody asked": {[]asked{{0, 1, submit, none}, {2, 3, read, state("canceled")}}, false},
-		"a cancel without an answer":            {[]asked{{0, 1, submit, none}, {2, never, cancel, answer{}}, {3, 4, read, state("canceled")}}, true},
+		"a cancel without an answer": {[]asked{
+			{0, 1, submit, none}, {2, never, cancel, answer{}}, {3, 4, read, state("canceled")},
+		}, true},
 		"a repeated order has another id": {[]asked{
 			{0, 1, order, answer{Known: true, ID: "a"}}, {2, 3, order, answer{Known: true, ID: "b"}},
 		}, false},
 		"a repeated order has the same id": {[]asked{
 			{0, never, order, answer{}}, {2, 3, order, answer{Known: true, ID: "a"}}, {4, 5, order, answer{Known: true, ID: "a"}},
 		}, true},
-		"a result changes": {[]asked{{0, 1, order, answer{Known: true, ID: "a"}}, {2, 3, result, state("200 x")}, {4, 5, result, state("200 y")}}, false},
+		"a result changes": {[]asked{
+			{0, 1, order, answer{Known: true, ID: "a"}}, {2, 3, result, state("200 x")}, {4, 5, result, state("200 y")},
+		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -147,7 +147,8 @@ func (s *service) silent(submit func(*service, int) string) {
 	for _, early := range []bool{false, true} {
 		before := s.executed()
 		var victim *comfyui.Machine
-		id, frozen := "", time.Now()
+		var id string
+		var frozen time.Time
 		if early {
 			victim = s.machines[0]
 			s.command("servers", "drain", s.machines[1].URL(), "--reason", "a test")

@@ -65,7 +65,8 @@ func newDeployment(t *testing.T, g served.Graph, machines ...*sim.Machine) *depl
 	log := eventstore.New(pool, types, nil)
 	d := &deployment{
 		t, pool, types, log, jobstore.New(pool, log), accountstore.NewCredits(pool, log), serverstore.New(pool, log), mem.New(),
-		job.RunRef{Job: job.NewID(), Account: account.LocalID, Run: 1}, nil,
+		job.RunRef{Job: job.NewID(), Account: account.LocalID, Run: 1},
+		nil,
 	}
 	require.NoError(t, d.credits.Grant(t.Context(), d.ref.Account, amount.Dollar, "ops", "trial"))
 	for _, m := range machines {

@@ -149,8 +149,9 @@ func (p *restartPacer[ID]) revived(id ID, now time.Time) {
 	p.next.Add(id, revival{due: now.Add(wait), wait: wait})
 }
 
-// repeat calls round until ctx ends, first after one interval, which it asks for before each round. Intervals vary at random by a fifth, so that processes
-// that were started together do not sweep together. A failed round is repeated after the next interval.
+// repeat calls round until ctx ends, first after one interval, which it asks for before each round. Intervals vary at random
+// by a fifth, so that processes that were started together do not sweep together. A failed round is repeated after the next
+// interval.
 func repeat(ctx context.Context, interval func() time.Duration, log *slog.Logger, what string, round func(context.Context) error) error {
 	for {
 		next := interval()
