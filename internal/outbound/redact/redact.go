@@ -1,15 +1,13 @@
 // Package redact overwrites known secrets in the answers of third parties. A party that received a credential may
 // repeat it in a header, in an error or in the middle of a result. Bytes that pass through this package no longer
-// contain the secret, neither plain nor encoded as base64, for a URL or for a JSON string. A secret is overwritten by
-// as many bytes as it has, so that lengths and offsets stay true and every other byte is unchanged. The caller
-// decides which values are secret.
+// contain the secret, neither plain nor as base64, and each of its characters may be escaped as in a JSON string or a URL. A
+// secret is overwritten by as many bytes as it has, so that lengths and offsets stay true and every other byte is unchanged.
+// The caller decides which values are secret.
 package redact
 
 import (
 	"bytes"
 	"encoding/base64"
-	"encoding/json"
-	"net/url"
 	"strings"
 )
 
@@ -22,7 +20,9 @@ const mask = "*"
 
 // Secrets are the values to overwrite, in every form in which they are recognized. The zero value overwrites nothing.
 type Secrets struct {
-	forms []form
+	forms  []form
+	starts [256]bool // bytes with which a form may begin, also an escaped one
+	reach  int       // length of the longest escaped form
 }
 
 // form is one way to write a secret, with the bytes of the same length that replace it.
@@ -38,16 +38,20 @@ func New(values ...string) *Secrets {
 		if len(text) >= Shortest && !known[text] {
 			known[text] = true
 			s.forms = append(s.forms, form{[]byte(text), []byte(fill)})
+			s.starts[text[0]] = true
+			s.reach = max(s.reach, len(text)*maxEscape)
 		}
+	}
+	for i := range len(escapes) {
+		s.starts[escapes[i]] = true
 	}
 	for _, value := range values {
 		if len(value) < Shortest {
 			continue
 		}
-		for _, text := range escaped(value) {
-			add(text, strings.Repeat(mask, len(text)))
-		}
 		stars := strings.Repeat(mask, len(value))
+		add(value, stars)
+		add(strings.ReplaceAll(value, " ", "+"), stars) // in a query
 		for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 			for before := range 3 {
 				add(within(encoding, before, value), within(encoding, before, stars))
@@ -55,35 +59,6 @@ func New(values ...string) *Secrets {
 		}
 	}
 	return s
-}
-
-// escaped returns a value in plain form, as in URLs and as in JSON strings.
-func escaped(value string) []string {
-	query, path := url.QueryEscape(value), url.PathEscape(value)
-	forms := []string{value, query, path, lowerEscapes(query), lowerEscapes(path)}
-	var plain bytes.Buffer
-	for _, escapeHTML := range []bool{false, true} {
-		plain.Reset()
-		e := json.NewEncoder(&plain)
-		e.SetEscapeHTML(escapeHTML)
-		if err := e.Encode(value); err == nil {
-			quoted := strings.TrimSuffix(plain.String(), "\n")
-			inner := quoted[1 : len(quoted)-1]
-			forms = append(forms, inner, strings.ReplaceAll(inner, "/", `\/`))
-		}
-	}
-	return forms
-}
-
-// lowerEscapes writes the hexadecimal digits of percent escapes in lower case.
-func lowerEscapes(text string) string {
-	out := []byte(text)
-	for i := 0; i+2 < len(out); i++ {
-		if out[i] == '%' {
-			copy(out[i+1:], bytes.ToLower(out[i+1:i+3]))
-		}
-	}
-	return string(out)
 }
 
 // within returns the digits of base64 that depend on a value alone, if the given number of bytes of a group of three
@@ -132,17 +107,33 @@ func (s *Secrets) overwrite(from, out []byte) {
 			at += i + 1
 		}
 	}
+	if bytes.IndexByte(from, escapes[0]) < 0 && bytes.IndexByte(from, escapes[1]) < 0 {
+		return
+	}
+	for at, first := range from {
+		if !s.starts[first] {
+			continue
+		}
+		for _, f := range s.forms {
+			if n, whole := f.escaped(from[at:]); whole && n > len(f.text) {
+				copy(out[at:], strings.Repeat(mask, n))
+			}
+		}
+	}
 }
 
 // unfinished returns the length of the longest end of p with which a secret may begin.
 func (s *Secrets) unfinished(p []byte) int {
-	longest := 0
-	for _, f := range s.forms {
-		for n := min(len(f.text)-1, len(p)); n > longest; n-- {
-			if bytes.HasSuffix(p, f.text[:n]) {
-				longest = n
+	for at := max(0, len(p)-s.reach); at < len(p); at++ {
+		if !s.starts[p[at]] {
+			continue
+		}
+		for _, f := range s.forms {
+			end := p[at:]
+			if n, whole := f.escaped(end); n == len(end) && !whole || len(end) < len(f.text) && bytes.HasPrefix(f.text, end) {
+				return len(end)
 			}
 		}
 	}
-	return longest
+	return 0
 }

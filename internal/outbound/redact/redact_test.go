@@ -5,11 +5,13 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/url"
 	"strings"
 	"testing"
 	"testing/iotest"
+	"unicode/utf16"
 
 	"github.com/stretchr/testify/require"
 
@@ -30,6 +32,18 @@ func written(t *testing.T) map[string]string {
 		"in a path":                    "https://a.example/" + url.PathEscape(secret) + "/x",
 		"in a query, in lower case":    "?key=" + strings.NewReplacer("%2F", "%2f", "%2B", "%2b").Replace(url.QueryEscape(secret)),
 	}
+	all["as UTF-16 code units"] = `{"key":"` + units(secret, "%04x") + `"}`
+	all["as UTF-16 code units in upper case, in part"] = `{"key":"` + units(secret[:5], "%04X") + secret[5:9] + units(secret[9:], "%04X") + `"}`
+	nested, err := json.Marshal(`{"key":"` + units(secret, "%04x") + `"}`)
+	require.NoError(t, err)
+	all["in JSON that is a string in JSON"] = string(nested)
+	var percents strings.Builder
+	for _, b := range []byte(secret) {
+		fmt.Fprintf(&percents, "%%%02x", b)
+	}
+	all["with each byte as a percent escape"] = percents.String()
+	all["as base64 with escaped slashes"] = strings.NewReplacer("/", `\/`, "c", `\u0063`).Replace(
+		base64.StdEncoding.EncodeToString([]byte("??>" + secret + "??>")))
 	for _, before := range []string{"", "a", "ab", "Bearer "} {
 		all["as base64 behind "+before] = base64.StdEncoding.EncodeToString([]byte(before + secret + " and more"))
 		all["as base64 for addresses behind "+before] = base64.URLEncoding.EncodeToString([]byte(before + secret))
@@ -37,9 +51,30 @@ func written(t *testing.T) map[string]string {
 	return all
 }
 
+// units writes a text as escapes of a JSON string.
+func units(text, digits string) string {
+	var b strings.Builder
+	for _, unit := range utf16.Encode([]rune(text)) {
+		fmt.Fprintf(&b, `\u`+digits, unit)
+	}
+	return b.String()
+}
+
 // holds reports whether a text contains more of the secret than its edges, in any encoding.
 func holds(text string) bool {
 	core := secret[2 : len(secret)-2]
+	for range 2 { // as a client reads it
+		if plain := ""; json.Unmarshal([]byte(`"`+text+`"`), &plain) == nil || json.Unmarshal([]byte(text), &plain) == nil {
+			text = plain
+		}
+		var document map[string]string
+		if json.Unmarshal([]byte(text), &document) == nil {
+			text = document["key"]
+		}
+	}
+	if plain, err := url.QueryUnescape(text); err == nil && strings.Contains(plain, core) {
+		return true
+	}
 	if strings.Contains(text, core) || strings.Contains(text, "s3cr3t") {
 		return true
 	}
@@ -153,6 +188,21 @@ func TestOtherBytesAreUnchanged(t *testing.T) {
 
 func BenchmarkReader(b *testing.B) {
 	raw := bytes.Repeat([]byte("iVBORw0KGgoAAAANSUhEUgAAAoAAAAHgCAYAAAA10dzkAAAgAElEQVR4nOy9"), 1<<16)
+	s := redact.New("sk-proj-0123456789abcdefghijklmnopqrstuvwxyz")
+	b.SetBytes(int64(len(raw)))
+	for b.Loop() {
+		if _, err := io.Copy(io.Discard, s.Reader(bytes.NewReader(raw))); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkReaderOfBinary(b *testing.B) {
+	raw := make([]byte, 4<<20)
+	for i, state := 0, uint32(1); i < len(raw); i++ {
+		state = state*1664525 + 1013904223
+		raw[i] = byte(state >> 24)
+	}
 	s := redact.New("sk-proj-0123456789abcdefghijklmnopqrstuvwxyz")
 	b.SetBytes(int64(len(raw)))
 	for b.Loop() {

@@ -21,7 +21,11 @@ import (
 // repeated returns a text that repeats the credential in all the ways that are recognized.
 func repeated(r *http.Request) string {
 	sent := r.Header.Get("x-key")
-	return fmt.Sprintf("%s %s %s", sent, base64.StdEncoding.EncodeToString([]byte("x-key: "+sent)), url.QueryEscape("key "+sent))
+	var units strings.Builder
+	for _, b := range []byte(sent) {
+		fmt.Fprintf(&units, `\u%04x`, b)
+	}
+	return fmt.Sprintf("%s %s %s %s", sent, base64.StdEncoding.EncodeToString([]byte("x-key: "+sent)), url.QueryEscape("key "+sent), units.String())
 }
 
 // requireNoSecret fails if the result of an exchange contains the credential.
@@ -29,6 +33,7 @@ func requireNoSecret(t *testing.T, texts ...any) {
 	t.Helper()
 	all := fmt.Sprintf("%+v", texts)
 	require.NotContains(t, all, secret)
+	require.NotContains(t, all, fmt.Sprintf("u%04x", secret[0])) // escaped for JSON, once or twice
 	for _, before := range []string{"", "-", "--"} {
 		inner := base64.RawStdEncoding.EncodeToString([]byte(before + secret + "--"))
 		require.NotContains(t, all, inner[4:len(inner)-4])
