@@ -33,7 +33,8 @@ func written(t *testing.T) map[string]string {
 		"in a query, in lower case":    "?key=" + strings.NewReplacer("%2F", "%2f", "%2B", "%2b").Replace(url.QueryEscape(secret)),
 	}
 	all["as UTF-16 code units"] = `{"key":"` + units(secret, "%04x") + `"}`
-	all["as UTF-16 code units in upper case, in part"] = `{"key":"` + units(secret[:5], "%04X") + secret[5:9] + units(secret[9:], "%04X") + `"}`
+	all["as UTF-16 code units in upper case, in part"] = `{"key":"` + units(secret[:5], "%04X") + secret[5:9] +
+		units(secret[9:], "%04X") + `"}`
 	nested, err := json.Marshal(`{"key":"` + units(secret, "%04x") + `"}`)
 	require.NoError(t, err)
 	all["in JSON that is a string in JSON"] = string(nested)

@@ -25,7 +25,8 @@ func repeated(r *http.Request) string {
 	for _, b := range []byte(sent) {
 		fmt.Fprintf(&units, `\u%04x`, b)
 	}
-	return fmt.Sprintf("%s %s %s %s", sent, base64.StdEncoding.EncodeToString([]byte("x-key: "+sent)), url.QueryEscape("key "+sent), units.String())
+	return fmt.Sprintf("%s %s %s %s", sent, base64.StdEncoding.EncodeToString([]byte("x-key: "+sent)),
+		url.QueryEscape("key "+sent), units.String())
 }
 
 // requireNoSecret fails if the result of an exchange contains the credential.
