@@ -87,6 +87,10 @@ func (h *History) Anomalies() (anomalies []Anomaly) {
 	for _, o := range h.operations {
 		subject := o.Input.(request).Subject
 		by[subject] = append(by[subject], o)
+		if o.Input.(request).Verb == cancel && o.Output.(answer).Known { // the service reads the state after it has canceled
+			o.Input = request{subject, read}
+			by[subject] = append(by[subject], o)
+		}
 	}
 	for subject, operations := range by {
 		if porcupine.CheckOperationsTimeout(model, operations, judgeWithin) == porcupine.Ok {

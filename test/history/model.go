@@ -93,7 +93,7 @@ func (s subject) step(v verb, a answer) subject {
 	case v == cancel && !a.Known:
 		s.job |= s.job.afterCancel()
 	case v == cancel:
-		s.job = s.job.afterCancel() & named[a.State]
+		s.job = s.job.afterCancel() // the state in the answer is judged as a read
 	case v == search && a.Jobs > 1:
 		s.job = 0
 	case v == search, v == read:

@@ -60,6 +60,11 @@ func TestHistoriesAreJudged(t *testing.T) {
 		"a cancel without an answer": {[]asked{
 			{0, 1, submit, none}, {2, never, cancel, answer{}}, {3, 4, read, state("canceled")},
 		}, true},
+		"a job ends between its cancel and the answer": {[]asked{
+			{0, 1, submit, none},
+			{2, 9, cancel, state("canceled")},
+			{3, 4, search, state("canceling")},
+		}, true},
 		"a repeated order has another id": {[]asked{
 			{0, 1, order, answer{Known: true, ID: "a"}}, {2, 3, order, answer{Known: true, ID: "b"}},
 		}, false},
