@@ -158,7 +158,11 @@ func (in *Instance) startModels(ctx context.Context, group *errgroup.Group) {
 
 // extendClasses makes node classes of the models of a catalog.
 func (in *Instance) extendClasses(s *catalog.Snapshot) error {
-	classes, err := nodeclass.Classes(s)
+	missing := in.offers().Missing
+	if !in.has(API) { // an operator's command does not have the credentials, and a worker's calls are refused by the router
+		missing = func(*catalog.Model) []string { return nil }
+	}
+	classes, err := nodeclass.Classes(s, missing)
 	if err != nil {
 		return err
 	}

@@ -44,3 +44,18 @@ func TestGraphsWithComfyUIsOwnPartnerNodesRun(t *testing.T) {
 	}
 	require.JSONEq(t, `{}`, c.do("GET", "/object_info/KlingTextToVideoWithAudio", "").body)
 }
+
+func TestClassesOfModelsWithoutACredentialAreRefused(t *testing.T) { // W-09
+	t.Parallel()
+	c := newClient(t)
+	all := decode(t, c.do("GET", "/object_info", "").body)
+	require.Contains(t, all, "Partner_bfl_flux-2-pro")
+	require.NotContains(t, all, "Partner_kling_kling-v3-text2video")
+	require.JSONEq(t, `{}`, c.do("GET", "/object_info/Partner_kling_kling-v3-text2video", "").body)
+	refused := c.do("POST", "/prompt", `{"prompt":{"1":{"class_type":"Partner_kling_kling-v3-text2video","inputs":{"prompt":"a tower"}}},`+
+		`"extra_data":{"api_key_comfy_org":"`+c.key+`"}}`)
+	require.Equal(t, http.StatusBadRequest, refused.status, refused.body)
+	problem := decode(t, refused.body)["error"].(map[string]any)
+	require.Equal(t, "missing_node_type", problem["type"])
+	require.Contains(t, problem["message"], "KLING_ACCESS_KEY")
+}

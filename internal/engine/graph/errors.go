@@ -116,6 +116,14 @@ func unknownType(n *Node) *PromptError {
 	}
 }
 
+// lackingType refuses a node whose class cannot run until the operator sets variables.
+func lackingType(n *Node, variables []string) *PromptError {
+	e := unknownType(n)
+	e.Message = fmt.Sprintf("Node '%s' cannot run: the operator has not set %s.", cmp.Or(n.Title, n.Class), strings.Join(variables, ", "))
+	e.ExtraInfo["missing_variables"] = variables
+	return e
+}
+
 func noOutputs() *PromptError {
 	return &PromptError{Type: TypeNoOutputs, Message: "Prompt has no outputs", ExtraInfo: map[string]any{}}
 }

@@ -49,8 +49,11 @@ func (v *Validator) checkClasses(g *Graph) *PromptError {
 		if n.Class == "" {
 			return missingType(n)
 		}
-		if _, known := v.Classes.Lookup(n.Class); !known {
+		switch class, known := v.Classes.Lookup(n.Class); {
+		case !known:
 			return unknownType(n)
+		case len(class.Lacks) > 0:
+			return lackingType(n, class.Lacks)
 		}
 	}
 	return nil

@@ -162,7 +162,7 @@ func (d Definitions) MarshalJSON() ([]byte, error) {
 const maxOfferedFiles = 1000
 
 // Definitions returns the definitions of the named classes, or of all classes if no name is given. Unknown names are
-// left out. Inputs that choose a file offer the caller's files; files may be nil.
+// left out, and classes that lack what they need to run. Inputs that choose a file offer the caller's files; files may be nil.
 func (r *Registry) Definitions(ctx context.Context, files Files, names ...string) (Definitions, error) {
 	classes := r.Classes()
 	if len(names) > 0 {
@@ -173,6 +173,7 @@ func (r *Registry) Definitions(ctx context.Context, files Files, names ...string
 			}
 		}
 	}
+	classes = slices.DeleteFunc(classes, func(c *Class) bool { return len(c.Lacks) > 0 })
 	offers := offered{ctx: ctx, files: files, byFolder: map[Folder][]string{}}
 	out := make(Definitions, 0, len(classes))
 	for _, c := range classes {

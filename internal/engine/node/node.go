@@ -118,12 +118,13 @@ type Class struct {
 	InputIsList   bool
 	Deprecated    bool
 	Experimental  bool
-	Intermediate  bool // has_intermediate_output
-	Partner       bool // runs a partner model: needs the job's credential, and its runs cost credit
-	Remote        bool // only ComfyUI servers have the class: it runs as part of a segment, and Run returns an error
-	NotIdempotent bool // a cached result is used only for nodes of the same id
-	Uncached      bool // results differ from call to call: they are not cached
-	Version       int  // increment it when the same inputs give other results than before, so that cached results are not used
+	Intermediate  bool     // has_intermediate_output
+	Partner       bool     // runs a partner model: needs the job's credential, and its runs cost credit
+	Lacks         []string // variables that the operator must set before it can run: it is not listed, and graphs with it are refused
+	Remote        bool     // only ComfyUI servers have the class: it runs as part of a segment, and Run returns an error
+	NotIdempotent bool     // a cached result is used only for nodes of the same id
+	Uncached      bool     // results differ from call to call: they are not cached
+	Version       int      // increment it when the same inputs give other results than before, so that cached results are not used
 	SearchAliases []string
 	OlderSchema   bool      // declared in ComfyUI's older schema, although its module is one of the newer
 	Document      *Document // the definition that clients read; nil = made of the other fields

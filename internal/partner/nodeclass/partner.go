@@ -22,14 +22,16 @@ func Name(model string) string {
 	return prefix + provider + "_" + strings.ReplaceAll(name, "/", "_") // the name may contain a variant
 }
 
-// Classes returns the classes of all models of a snapshot, in the order of their ids.
-func Classes(s *catalog.Snapshot) ([]*node.Class, error) {
+// Classes returns the classes of all models of a snapshot, in the order of their ids. missing returns the variables that the
+// operator has not set for a model.
+func Classes(s *catalog.Snapshot, missing func(*catalog.Model) []string) ([]*node.Class, error) {
 	classes := make([]*node.Class, 0, len(s.Models()))
 	for _, m := range s.Models() {
 		c, err := Class(m)
 		if err != nil {
 			return nil, err
 		}
+		c.Lacks = missing(m)
 		classes = append(classes, c)
 	}
 	return classes, nil

@@ -40,7 +40,7 @@ func registry(t *testing.T) *node.Registry {
 	t.Helper()
 	c, err := catalog.Load(catalog.Options{Simulator: "http://127.0.0.1:1"})
 	require.NoError(t, err)
-	classes, err := nodeclass.Classes(c.Snapshot())
+	classes, err := nodeclass.Classes(c.Snapshot(), func(*catalog.Model) []string { return nil })
 	require.NoError(t, err)
 	require.Len(t, classes, len(c.Snapshot().Models()))
 	r, err := standard.Registry(nil)

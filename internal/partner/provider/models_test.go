@@ -193,6 +193,8 @@ func TestHostingGroupsSelectTheContractsFields(t *testing.T) {
 		"bfl/flux-3-video":                 {"/result/draft_cache", "/result/sample"},
 		"byteplus/seedance-1-0-pro-250528": {"/content/last_frame_url", "/content/video_url"},
 		"minimax/hailuo-02":                {"/file/download_url"},
+		"byteplus/seedream-4-5-251128":     nil, // of this provider, videos only
+		"byteplus/seedream-3-0-t2i-250415": nil,
 		"xai/grok-imagine-image":           {"/data/0/url", "/data/1/url"},
 		"xai/grok-imagine-video":           {"/video/url"},
 	} {
