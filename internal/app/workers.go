@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -18,7 +19,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/nodecache"
 	"github.com/millrace-dev/millrace/internal/engine/node/standard"
 	"github.com/millrace-dev/millrace/internal/eventlog"
-	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate/views"
 	"github.com/millrace-dev/millrace/internal/outbound"
 	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
@@ -107,7 +107,7 @@ func (in *Instance) assetWorker() (*worker.AssetWorker, error) {
 // follow passes events to see as soon as they are in the log, beginning with the first one after Open.
 func (in *Instance) follow(ctx context.Context, see func([]eventlog.Recorded)) error {
 	err := eventlog.Follow(ctx, in.tail, in.tail.Start(), see)
-	if ctx.Err() != nil || fault.Is(err, fault.Unavailable) {
+	if ctx.Err() != nil || errors.Is(err, eventlog.ErrTailClosed) {
 		return nil //nolint:nilerr // the process is stopping
 	}
 	return err

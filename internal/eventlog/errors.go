@@ -30,5 +30,8 @@ func IsRefused(err error) bool {
 // that lagged when it was promoted. The events that were read must not be applied.
 var ErrRewound = errors.New("the event log does not have what was read from it: the database was restored, or is a replica that lagged")
 
+// ErrTailClosed ends the readers of a Tail: the process is stopping.
+var ErrTailClosed = fault.New(fault.Unavailable, "", "the event log is no longer followed")
+
 // ErrUnknownType is the reason for which Registry.Decode refuses an event: this binary does not have its type.
 var ErrUnknownType = errors.New("unknown event type")

@@ -2,7 +2,10 @@ package eventlog
 
 import (
 	"context"
+	"errors"
 	"time"
+
+	"github.com/millrace-dev/millrace/internal/fault"
 )
 
 // Follower hands the events of a log to one reader, in order, beginning behind After. It is the only loop over a Tail: the
@@ -51,8 +54,22 @@ func (f *Follower) next(ctx context.Context) ([]Recorded, error) {
 	return events, err
 }
 
-// Follow hands the events above a position to take, in order, until ctx ends or the tail is closed, and returns the reason.
+// resumeAfter is the pause before Follow resumes after an error.
+const resumeAfter = time.Second
+
+// Follow hands the events above a position to take, in order, until ctx ends or the tail is closed, and returns the reason. While
+// the log cannot be read (Unavailable), it tries again, and no event is missed.
 func Follow(ctx context.Context, tail Tail, after int64, take func([]Recorded)) error {
 	f := Follower{Tail: tail, After: after}
-	return f.Run(ctx, func(_ context.Context, events []Recorded) error { take(events); return nil })
+	for {
+		err := f.Run(ctx, func(_ context.Context, events []Recorded) error { take(events); return nil })
+		if ctx.Err() != nil || errors.Is(err, ErrTailClosed) || !fault.Is(err, fault.Unavailable) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(resumeAfter):
+		}
+	}
 }

@@ -10,8 +10,8 @@ import (
 // commits, and a missing position belongs to an append that was rolled back.
 type Tail interface {
 	// Next returns 1 to limit consecutive events with positions above after, in order. It blocks until there is an
-	// event, ctx ends (ctx's error) or the tail is closed (Unavailable). The events must not be changed: other readers
-	// have them too.
+	// event, ctx ends (ctx's error), the tail is closed (ErrTailClosed) or the log cannot be read (Unavailable). The events must
+	// not be changed: other readers have them too.
 	Next(ctx context.Context, after int64, limit int) ([]Recorded, error)
 	// Start returns the end of the log when this process opened the tail. Everything that this process can wait for is recorded
 	// after it: a reader that begins there misses nothing.

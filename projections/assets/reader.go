@@ -17,8 +17,8 @@ import (
 )
 
 // Reader reads assets of one account at a time. A single asset includes every event that was committed before the call. So does a
-// list, unless the view is more than maxBehind events behind: it then shows the view as it is, as Several always does. Assets that
-// were deleted, or whose deadline has passed, are not found.
+// list, unless the view is more than 5,000 positions behind (folded.maxBehind): it then shows the view as it is, as Several
+// always does. Assets that were deleted, or whose deadline has passed, are not found.
 type Reader struct {
 	pool *pgxpool.Pool
 	view *folded.View[asset.Asset]

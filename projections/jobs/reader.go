@@ -18,7 +18,7 @@ import (
 )
 
 // Reader reads jobs of one account at a time. A job, and which jobs are unfinished, include every event that was committed before
-// the call. So do lists, unless the view is more than maxBehind events behind: they then show the view as it is.
+// the call. So do lists, unless the view is more than 5,000 positions behind (folded.maxBehind): they then show the view as it is.
 type Reader struct {
 	pool   *pgxpool.Pool
 	view   *folded.View[job.Job]
@@ -94,23 +94,23 @@ const selectActive = `select a.id, s.version, coalesce(v.submitted, 0), v.job
 	cross join lateral (select version from streams where id = 'job-' || a.id offset 0) s
 	left join lateral (select submitted, job from ` + Name + ` where id = a.id offset 0) v on true`
 
-// catchUpAll folds the events that the rows of some jobs have not folded.
+// catchUpAll folds the events that the rows of some jobs have not folded, one at a time: their bytes are not bounded.
 func (r *Reader) catchUpAll(ctx context.Context, rows map[string]row, ids []string) error {
 	versions := make([]int64, len(ids))
 	for i, id := range ids {
 		versions[i] = rows[id].Version
 	}
-	events, err := postgres.Collect(ctx, r.pool, "read what the view has not folded", eventstore.ScanRecorded,
-		`select e.* from unnest($1::text[], $2::bigint[]) as l (id, version) cross join lateral
-			(`+eventstore.SelectEvents+` where stream = 'job-' || l.id and events.version > l.version offset 0) e order by position`, ids, versions)
-	for _, rec := range events {
+	return postgres.Each(ctx, r.pool, "read what the view has not folded", func(at pgx.CollectableRow) error {
+		rec, err := eventstore.ScanRecorded(at)
 		if err != nil {
-			break
+			return err
 		}
 		id, _ := job.IDOfStream(rec.Stream)
 		rows[string(id)], err = r.view.Apply(rows[string(id)], rec)
-	}
-	return err
+		return err
+	},
+		`select e.* from unnest($1::text[], $2::bigint[]) as l (id, version) cross join lateral
+			(`+eventstore.SelectEvents+` where stream = 'job-' || l.id and events.version > l.version offset 0) e order by position`, ids, versions)
 }
 
 // isActive is the condition of the partial index jobs_v1_active, word for word.

@@ -12,10 +12,10 @@ import (
 type Yield struct {
 	To      *Gate                      // the requests
 	Deliver func([]outbox.Intent)      // must not block
-	Account func(outbox.Intent) string // whose turn an intent takes; "" = it never waits. nil = intents take no turns
-	Gap     time.Duration              // between two intents that are delivered while To is busy; 0 = none is
+	Account func(outbox.Intent) string // whose turn an intent takes; "" = it never waits
+	Gap     time.Duration              // between two intents while To is busy; 0 = none is delivered then
 	Longest time.Duration              // that an intent waits, then all are delivered; 0 = no bound
-	Batch   int                        // so many waiting intents are delivered together at once; 0 = no number is
+	Batch   int                        // so many waiting intents are delivered at once; 0 = never early
 }
 
 // maxWaiting bounds the intents that wait. Those beyond it are left in the outbox, where relays claim what is not
@@ -61,9 +61,6 @@ func (g *Gate) add(intents []outbox.Intent) (now []outbox.Intent) {
 }
 
 func (g *Gate) turnOf(in outbox.Intent) (account string, waits bool) {
-	if g.opts.Yield.Account == nil {
-		return "", true
-	}
 	account = g.opts.Yield.Account(in)
 	return account, account != ""
 }

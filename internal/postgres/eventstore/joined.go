@@ -93,7 +93,9 @@ func (j *Joined[C]) attempt(ctx context.Context, key string, commands []C) error
 		for _, c := range commands {
 			c.outcome().failed, c.outcome().refused = nil, nil
 		}
-		read(q)
+		if read != nil {
+			read(q)
+		}
 	}
 	d.Decide = func(ctx context.Context, tx postgres.Tx, c *Changes) error {
 		for _, c := range commands {

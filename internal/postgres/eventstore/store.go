@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -30,6 +31,7 @@ type Store struct {
 	registry *eventlog.Registry
 	wake     *Wake
 	deliver  func([]outbox.Intent) // nil = relays find intents in the outbox
+	unknown  atomic.Int64          // when the outcome of a commit was last unknown, in nanoseconds since 1970
 }
 
 var _ eventlog.Store = (*Store)(nil)

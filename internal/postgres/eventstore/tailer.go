@@ -12,7 +12,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/millrace-dev/millrace/internal/eventlog"
-	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
@@ -269,7 +268,7 @@ func (t *Tailer) Next(ctx context.Context, after int64, limit int) ([]eventlog.R
 		t.mu.Unlock()
 		switch {
 		case stopped:
-			return nil, errStopped()
+			return nil, eventlog.ErrTailClosed
 		case after < floor:
 			older, err := t.older(ctx, after, floor, limit)
 			if err != nil || len(older) > 0 {
@@ -333,10 +332,6 @@ func (t *Tailer) older(ctx context.Context, after, floor int64, limit int) ([]ev
 		return nil, err
 	}
 	return ReadLog(ctx, t.pool, after, floor, limit) // the log is empty, or its newest event was erased on purpose
-}
-
-func errStopped() error {
-	return fault.New(fault.Unavailable, "", "the event log is no longer followed")
 }
 
 const maxPosition = 1<<63 - 1

@@ -15,8 +15,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/outboxstore"
 )
 
-// Decision is the change that a command makes, as a value: what it locks and reads, and what follows from that. It knows
-// nothing of attempts, other decisions, readers of the log and relays: Write carries it out.
+// Decision is the change that a command makes: the statements that lock and read, and the function that derives the writes from
+// their results. Write retries it, announces its events and delivers its intents.
 type Decision struct {
 	// What describes the command in errors, such as "cancel jobs".
 	What string
@@ -53,7 +53,8 @@ type handed struct {
 	to       *[]outbox.Intent
 }
 
-// Queue adds a statement. Its result is not checked before the commit, so it must fail if it does not have its effect. A callback
+// Queue adds a statement. A statement whose effect is required must raise an SQL error when it has none: its row count is known
+// only after the commit. A callback
 // for its result runs after the commit was sent, and must not fail.
 func (c *Changes) Queue(sql string, args ...any) *pgx.QueuedQuery { return c.rows.Queue(sql, args...) }
 
@@ -219,13 +220,35 @@ func appendExplained(ctx context.Context, conn *pgxpool.Conn, c *Changes, repeat
 	return func() []eventlog.Recorded { return recorded }, err
 }
 
+// doubted is the time after a commit of unknown outcome in which its command is repeated.
+const doubted = 30 * time.Second
+
+// doubt wakes the readers of the log if a commit of unknown outcome may have recorded events that nobody announced. It is called
+// with the error of each attempt that announced nothing, because a repeated command finds its events recorded.
+func (s *Store) doubt(err error) {
+	now := time.Now().UnixNano()
+	if postgres.IsAmbiguous(err) {
+		s.unknown.Store(now)
+	}
+	if now-s.unknown.Load() < int64(doubted) {
+		s.wake.Signal()
+	}
+}
+
 // repeatAmbiguous makes attempts at a decision that records an event with the id first until the outcome of one is known. A
 // client that received an error would repeat its request, which would then be carried out twice, or be refused for its
 // idempotency key. The first statement of an attempt waits for the locks of earlier ones, and an attempt after a committed
 // one is refused: the event is then in the log.
 func (s *Store) repeatAmbiguous(ctx context.Context, first uuid.UUID,
-	attempt func(context.Context) ([]eventlog.Recorded, error),
+	announced func(context.Context) ([]eventlog.Recorded, error),
 ) (w Written, err error) {
+	attempt := func(ctx context.Context) ([]eventlog.Recorded, error) {
+		events, err := announced(ctx)
+		if len(events) == 0 {
+			s.doubt(err)
+		}
+		return events, err
+	}
 	if first == uuid.Nil {
 		w.Events, err = attempt(ctx)
 		return w, err
@@ -233,9 +256,6 @@ func (s *Store) repeatAmbiguous(ctx context.Context, first uuid.UUID,
 	again := false
 	err = postgres.RetryAmbiguous(ctx, func(ctx context.Context) (err error) {
 		w.Events, err = attempt(ctx)
-		if err == nil && again {
-			s.wake.Signal() // an earlier attempt may have recorded events, of which this one found nothing to repeat
-		}
 		if err == nil || !again {
 			again = true
 			return err
@@ -245,7 +265,6 @@ func (s *Store) repeatAmbiguous(ctx context.Context, first uuid.UUID,
 			return postgres.Ambiguous(errors.Join(err, failed))
 		}
 		if w.Earlier = known; known {
-			s.wake.Signal()
 			return nil
 		}
 		return err

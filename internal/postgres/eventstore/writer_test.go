@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
@@ -164,8 +165,8 @@ func TestADecisionThatIsMadeAgainMayAppendNothing(t *testing.T) {
 	require.Equal(t, 1, w.count(t, `select count(*) from events`))
 }
 
-// The commit of an attempt succeeds without an answer. Nobody has told the tail of its events, so the attempt that finds this out
-// wakes it: here, nothing else does within the test.
+// The commit of an attempt succeeds without an answer. The tail was not notified of its events; the next attempt notifies it, and
+// within the test nothing else does.
 func TestReadersAreWokenForACommitWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	for name, refused := range map[string]bool{"the next attempt is refused": true, "the next attempt finds nothing to do": false} {
@@ -197,6 +198,28 @@ func TestReadersAreWokenForACommitWithoutAnAnswer(t *testing.T) {
 			require.Equal(t, a.Events[0].ID, events[0].ID)
 		})
 	}
+}
+
+// A command without an event by which its repeat would be known: the client repeats it, and it finds nothing to do.
+func TestReadersAreWokenWhenACommandIsRepeated(t *testing.T) {
+	t.Parallel()
+	dsn := storetest.NewDatabase(t)
+	pool, wake := storetest.OpenPool(t, dsn), eventstore.NewWake(dsn, slog.New(slog.DiscardHandler))
+	tail := openTail(t, pool, dsn, wake, eventstore.TailerOptions{Poll: time.Hour})
+	background(t, tail.Run)
+	_ = settled(t, tail)
+	store, silent := eventstore.New(pool, eventlogtest.Registry(t), wake), eventstore.New(pool, eventlogtest.Registry(t), nil)
+	_, err := store.RepeatAmbiguous(t.Context(), uuid.Nil, func(context.Context) ([]eventlog.Recorded, error) {
+		return nil, postgres.Ambiguous(errors.New("no answer"))
+	})
+	require.True(t, postgres.IsAmbiguous(err))
+	a := noted("s", 0, "recorded")
+	_, err = silent.Append(t.Context(), a) // the commit becomes visible only now
+	require.NoError(t, err)
+	_, err = store.RepeatAmbiguous(t.Context(), uuid.Nil, func(context.Context) ([]eventlog.Recorded, error) { return nil, nil })
+	require.NoError(t, err)
+	events := within(t, func(ctx context.Context) ([]eventlog.Recorded, error) { return tail.Next(ctx, tail.Start(), 1) })
+	require.Equal(t, a.Events[0].ID, events[0].ID)
 }
 
 // note is a command that writes a row and an event of its own.
