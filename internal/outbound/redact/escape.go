@@ -17,26 +17,24 @@ const (
 	maxEscape = 2 * (maxSlashes + len("u0000"))
 )
 
-// escaped compares the beginning of p with the form, each of whose characters may be escaped. It returns how many bytes of p
-// are equal to the form, and whether they are all of it.
-func (f form) escaped(p []byte) (n int, whole bool) {
-	for text := f.text; len(text) > 0; {
-		if n == len(p) {
-			return n, false
-		}
+// escaped compares the beginning of p with the form, each of whose characters may be escaped. It returns the number of bytes of
+// p that match, and the number of bytes of the form that they match.
+func (f form) escaped(p []byte) (n, matched int) {
+	text := f.text
+	for len(text) > 0 && n < len(p) {
 		char, length := unescape(p[n:])
 		switch {
 		case length > len(p)-n: // p ends within an escape
-			return len(p), false
+			return len(p), len(f.text) - len(text)
 		case length > 0 && bytes.HasPrefix(text, char.bytes()):
 			text, n = text[char.size:], n+length
 		case p[n] == text[0], p[n] == '+' && text[0] == ' ':
 			text, n = text[1:], n+1
 		default:
-			return n, false
+			return n, len(f.text) - len(text)
 		}
 	}
-	return n, true
+	return n, len(f.text) - len(text)
 }
 
 // character is a character in UTF-8, or a byte of one.

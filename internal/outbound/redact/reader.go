@@ -64,11 +64,11 @@ func (r *reader) fill() int {
 
 // updateReady sets how many of the bytes that have arrived may be read.
 func (r *reader) updateReady() {
-	begun := r.secrets.unfinished(r.raw)
+	begun, matched := r.secrets.unfinished(r.raw)
 	r.ready = len(r.out)
 	if r.err == nil {
 		r.ready -= begun
-	} else if begun >= Shortest {
+	} else if matched >= Shortest {
 		for i := r.ready - begun; i < r.ready; i++ {
 			r.out[i] = mask[0]
 		}

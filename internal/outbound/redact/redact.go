@@ -52,6 +52,11 @@ func New(values ...string) *Secrets {
 		stars := strings.Repeat(mask, len(value))
 		add(value, stars)
 		add(strings.ReplaceAll(value, " ", "+"), stars) // in a query
+		for slashes := `\\`; strings.Contains(value, `\`) && len(slashes) <= maxSlashes; slashes += slashes {
+			// In JSON, a backslash before a letter reads as the escape of another character.
+			text := strings.ReplaceAll(value, `\`, slashes)
+			add(text, strings.Repeat(mask, len(text)))
+		}
 		for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 			for before := range 3 {
 				add(within(encoding, before, value), within(encoding, before, stars))
@@ -115,25 +120,28 @@ func (s *Secrets) overwrite(from, out []byte) {
 			continue
 		}
 		for _, f := range s.forms {
-			if n, whole := f.escaped(from[at:]); whole && n > len(f.text) {
+			if n, matched := f.escaped(from[at:]); matched == len(f.text) && n > matched {
 				copy(out[at:], strings.Repeat(mask, n))
 			}
 		}
 	}
 }
 
-// unfinished returns the length of the longest end of p with which a secret may begin.
-func (s *Secrets) unfinished(p []byte) int {
+// unfinished returns the length of the longest end of p with which a secret may begin, and how many bytes of the secret it has.
+func (s *Secrets) unfinished(p []byte) (length, matched int) {
 	for at := max(0, len(p)-s.reach); at < len(p); at++ {
 		if !s.starts[p[at]] {
 			continue
 		}
 		for _, f := range s.forms {
 			end := p[at:]
-			if n, whole := f.escaped(end); n == len(end) && !whole || len(end) < len(f.text) && bytes.HasPrefix(f.text, end) {
-				return len(end)
+			if n, matched := f.escaped(end); n == len(end) && matched < len(f.text) {
+				return n, matched
+			}
+			if len(end) < len(f.text) && bytes.HasPrefix(f.text, end) {
+				return len(end), len(end)
 			}
 		}
 	}
-	return 0
+	return 0, 0
 }

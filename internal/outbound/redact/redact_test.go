@@ -18,7 +18,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/outbound/redact"
 )
 
-const secret = `s3cr3t/of+the "operator"&co`
+// The backslash before a letter reads as an escape in JSON.
+const secret = `s3cr3t/of+the\new "operator"&co`
 
 // written lists ways in which a third party may repeat the secret.
 func written(t *testing.T) map[string]string {
@@ -171,6 +172,16 @@ func TestAnAnswerThatEndsWithinASecretShowsNoneOfIt(t *testing.T) {
 	got, err := io.ReadAll(r)
 	require.ErrorIs(t, err, broken)
 	require.Equal(t, "key "+strings.Repeat("*", 20), string(got))
+}
+
+// The end of an answer is not that of a secret because its few characters are long escapes.
+func TestAnAnswerThatEndsInEscapesIsUnchanged(t *testing.T) {
+	t.Parallel()
+	for _, end := range []string{strings.Repeat(`\`, 8), "%73%33%63", `\u0073\u0033`} {
+		read, err := io.ReadAll(redact.New(secret).Reader(strings.NewReader("an answer " + end)))
+		require.NoError(t, err)
+		require.Equal(t, "an answer "+end, string(read))
+	}
 }
 
 func TestOtherBytesAreUnchanged(t *testing.T) {
