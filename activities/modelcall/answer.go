@@ -11,72 +11,68 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// defaultRoom is the default of Deps.Room: hundreds of pictures, or the longest answer that a provider may give.
-const defaultRoom = 256 << 20
+// defaultMemory is the default of Deps.AnswerMemory: hundreds of pictures, or the longest answer that a provider may give.
+const defaultMemory = 256 << 20
 
-// room is the memory for answers that the blob store does not take, for example because the disk is full.
-type room struct {
+// memory is the budget for answers that the blob store does not take, for example because the disk is full.
+type memory struct {
 	size int64
 
 	mu   sync.Mutex // guards used
 	used int64
 }
 
-func newRoom(size int64) *room {
+func newMemory(size int64) *memory {
 	if size <= 0 {
-		size = defaultRoom
+		size = defaultMemory
 	}
-	return &room{size: size}
+	return &memory{size: size}
 }
 
-// take takes n more bytes. It reports whether there is room for them.
-func (r *room) take(n int64) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.used+n > r.size {
+// take takes n more bytes. It reports whether the budget allows them.
+func (m *memory) take(n int64) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.used+n > m.size {
 		return false
 	}
-	r.used += n
+	m.used += n
 	return true
 }
 
-// short reports whether answers fill half of the room, so that no further call may begin: what is left is for the calls
+// short reports whether answers fill half of the budget, so that no further call may begin: what is left is for the calls
 // under way.
-func (r *room) short() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.used > r.size/2
+func (m *memory) short() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.used > m.size/2
 }
 
-var errNoRoom = fault.New(fault.Exhausted, fault.CodeDiskFull, "answers wait for space to store them")
+var errNoMemory = fault.New(fault.Exhausted, fault.CodeDiskFull, "answers wait for space to store them")
 
-// answer receives the bytes of a provider's answer. If the blob store fails while it takes them, they wait in memory: only
-// this process has the answer of a paid call.
+// answer receives the bytes of a provider's answer. If the blob store fails while it takes them, they wait until it takes them
+// again, because only this process has the answer of a paid call: in memory, or, beyond the budget, in the staged file of the
+// writer whose commit failed.
 type answer struct {
 	blobs  blob.Store
-	room   *room       // nil: the answer can be requested again, so it is not kept
+	memory *memory     // nil: the answer can be requested again, so it does not wait
 	writer blob.Writer // nil once the answer is in memory
-	kept   []byte      // the answer in memory
+	failed bool        // the commit of writer failed: its bytes are stored by another one
+	kept   [][]byte    // the answer in memory
 	links  linkFinder
 	stored *blob.Stored // set once the store has the answer
-	lost   error        // why the answer is neither stored nor in memory
+	lost   error        // why the answer is neither stored nor waiting
 }
 
 // gone reports whether the answer is lost for good.
-func (a *answer) gone() bool { return a.lost != nil && a.room != nil }
+func (a *answer) gone() bool { return a.lost != nil && a.memory != nil }
 
-// newAnswer returns the place for an answer, if there is space for one.
-func (m *Activities) newAnswer(ctx context.Context, keptIn *room) (*answer, error) {
-	if m.Space != nil {
-		if err := m.Space(); err != nil {
-			return nil, err
-		}
-	}
+func (m *Activities) newAnswer(ctx context.Context, waits *memory) (*answer, error) {
 	w, err := m.Blobs.Create(ctx, blob.Durable)
 	if err != nil {
 		return nil, err
 	}
-	return &answer{blobs: m.Blobs, room: keptIn, writer: w}, nil
+	return &answer{blobs: m.Blobs, memory: waits, writer: w}, nil
 }
 
 // Write implements io.Writer.
@@ -91,69 +87,82 @@ func (a *answer) Write(p []byte) (int, error) {
 		if err == nil {
 			return n, nil
 		}
-		if a.keep(err); a.lost != nil {
-			return n, err
+		if a.lost = a.keep(); a.lost != nil {
+			a.lost = fmt.Errorf("%w: %w", err, a.lost)
+			return n, a.lost
 		}
 		taken = n
 	}
-	if rest := p[taken:]; a.room.take(int64(len(rest))) {
-		a.kept = append(a.kept, rest...)
+	if rest := p[taken:]; a.memory.take(int64(len(rest))) {
+		a.kept = append(a.kept, bytes.Clone(rest))
 		return len(p), nil
 	}
-	a.lost = errNoRoom
+	a.lost = errNoMemory
 	return taken, a.lost
 }
 
 // keep moves what the writer has taken into memory, because the writer has failed.
-func (a *answer) keep(cause error) {
-	a.lost = cause
-	_, size := a.writer.Sum()
-	if a.room == nil || !a.room.take(size) {
-		return
+func (a *answer) keep() error {
+	want, size := a.writer.Sum()
+	if a.memory == nil || !a.memory.take(size) {
+		return errNoMemory
 	}
 	kept := make([]byte, size)
-	if _, err := io.ReadFull(io.NewSectionReader(a.writer, 0, size), kept); err != nil {
-		a.room.take(-size)
-		a.lost = fmt.Errorf("%w; and it cannot be read back: %w", cause, err)
-		return
+	_, err := io.ReadFull(io.NewSectionReader(a.writer, 0, size), kept)
+	if err == nil && blob.Sum(kept) != want {
+		err = blob.Corrupt(want)
+	}
+	if err != nil {
+		a.memory.take(-size)
+		return fmt.Errorf("read the answer back: %w", err)
 	}
 	_ = a.writer.Abort() // its space is needed
-	a.writer, a.kept, a.lost = nil, kept, nil
+	a.writer, a.kept = nil, [][]byte{kept}
+	return nil
 }
 
 // commit stores the answer. After an error, unless the answer is lost, commit can be repeated.
-func (a *answer) commit(ctx context.Context) (blob.Stored, error) {
-	if a.stored != nil {
+func (a *answer) commit(ctx context.Context) (stored blob.Stored, err error) {
+	switch {
+	case a.stored != nil:
 		return *a.stored, nil
-	}
-	var stored blob.Stored
-	var err error
-	if a.writer == nil {
-		stored, err = blob.Put(ctx, a.blobs, blob.Durable, bytes.NewReader(a.kept))
-	} else if stored, err = a.writer.Commit(ctx); err != nil {
-		a.keep(err)
+	case a.writer == nil:
+		readers := make([]io.Reader, len(a.kept))
+		for i, piece := range a.kept {
+			readers[i] = bytes.NewReader(piece)
+		}
+		stored, err = blob.Put(ctx, a.blobs, blob.Durable, io.MultiReader(readers...))
+	case a.failed: // a sync that is repeated may report success for bytes that the disk has dropped, so they are copied
+		want, size := a.writer.Sum()
+		stored, err = blob.Put(ctx, a.blobs, blob.Durable, io.NewSectionReader(a.writer, 0, size))
+		if err == nil && stored.Ref != want {
+			a.lost = blob.Corrupt(want)
+			return blob.Stored{}, a.lost
+		}
+	default:
+		if stored, err = a.writer.Commit(ctx); err != nil {
+			a.failed = a.keep() != nil
+			if a.memory == nil {
+				a.lost = err
+			}
+		}
 	}
 	if err == nil {
 		a.stored = &stored
-		a.forget()
+		a.discard()
 	}
 	return stored, err
 }
 
-// forget drops the answer from memory.
-func (a *answer) forget() {
-	if a.writer == nil {
-		a.room.take(-int64(len(a.kept)))
-		a.kept = nil
-	}
-}
-
-// discard drops an answer that is no longer needed.
+// discard drops the answer, which is stored or no longer needed.
 func (a *answer) discard() {
 	if a.writer != nil {
-		_ = a.writer.Abort() // a sweep clears the staging folder
+		_ = a.writer.Abort() // has no effect after a commit; otherwise a sweep clears the staging folder
 	}
-	a.forget()
+	for _, piece := range a.kept {
+		a.memory.take(-int64(len(piece)))
+	}
+	a.kept = nil
 }
 
 // linkFinder searches for JSON strings that begin like URLs: an answer with such a string may refer to content

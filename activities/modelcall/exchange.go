@@ -205,7 +205,7 @@ func (m *Activities) endUnanswered(ctx context.Context, r call.Run, cause error)
 	})
 }
 
-// endUnstored ends a call whose answer the store did not take, and for which there was no room in memory.
+// endUnstored ends a call whose answer the store did not take, and for which the memory budget had no space.
 func (m *Activities) endUnstored(ctx context.Context, r call.Run, cause error) (Step, error) {
 	m.Log.Error("storing an answer failed", "call_id", r.Call, "error", cause)
 	return m.unknown(ctx, r, internalFailure("the provider answered, but the router could not store the answer"))

@@ -48,16 +48,17 @@ type Deps struct {
 	Tiers    call.Tiers
 	OnEnd    func([]eventlog.Recorded) // is shown the end of a call as soon as it is recorded; nil: nobody waits in this process
 	Space    func() error              // fails while the disk has too little space for answers; nil: it always has enough
-	Room     int64                     // bytes of answers that may wait in memory for the blob store; 0 = 256 MiB
-	Worker   string                    // unique name of this process, under which it records heartbeats
-	Log      *slog.Logger
+	// AnswerMemory is the number of bytes of answers that may wait in memory for the blob store; 0 = 256 MiB.
+	AnswerMemory int64
+	Worker       string // unique name of this process, under which it records heartbeats
+	Log          *slog.Logger
 }
 
 // Activities holds the activities of RunModel.
 type Activities struct {
 	Deps
 	exchanges       *exchanges
-	room            *room
+	memory          *memory
 	sendsHeartbeats atomic.Bool // this process sends heartbeats, so others wait for its calls
 }
 
@@ -66,7 +67,7 @@ func (m *Activities) SetAlive(yes bool) { m.sendsHeartbeats.Store(yes) }
 
 // New returns the activities over their dependencies.
 func New(deps Deps) *Activities {
-	return &Activities{Deps: deps, exchanges: newExchanges(), room: newRoom(deps.Room)}
+	return &Activities{Deps: deps, exchanges: newExchanges(), memory: newMemory(deps.AnswerMemory)}
 }
 
 // Next is the next step of a call.
@@ -149,7 +150,7 @@ func (m *Activities) dispatch(ctx context.Context, r call.Run) (Step, error) {
 		return Step{}, lost
 	}
 	mine, err := m.announce(ctx, r)
-	if err != nil || !mine { // another process may have sent the call, whatever this one lacks
+	if err != nil || !mine { // another process may have sent the call, even if this one cannot open the request
 		m.exchanges.drop(r.Call)
 		closeConversation(conv, a)
 		if err != nil {
@@ -170,14 +171,19 @@ func (m *Activities) dispatch(ctx context.Context, r call.Run) (Step, error) {
 // open opens the stored request and the place for the answer, so that no part of this service can fail after the
 // provider is reached.
 func (m *Activities) open(ctx context.Context, r call.Run) (call.Conversation, *answer, error) {
-	if m.room.short() {
-		return call.Conversation{}, nil, errNoRoom
+	if m.memory.short() {
+		return call.Conversation{}, nil, errNoMemory
+	}
+	if m.Space != nil {
+		if err := m.Space(); err != nil {
+			return call.Conversation{}, nil, fmt.Errorf("reserve space for an answer: %w", err)
+		}
 	}
 	conv, err := m.conversation(ctx, r, call.Call{})
 	if err != nil {
 		return conv, nil, err
 	}
-	a, err := m.newAnswer(ctx, m.room)
+	a, err := m.newAnswer(ctx, m.memory)
 	if err != nil {
 		closeConversation(conv, nil)
 		return conv, nil, fmt.Errorf("reserve space for an answer: %w", err)

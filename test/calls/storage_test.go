@@ -150,17 +150,17 @@ func (w fillableWriter) Commit(ctx context.Context) (blob.Stored, error) {
 	return w.Writer.Commit(ctx)
 }
 
-// onDisk runs a worker with a disk that the test fills, and room bytes of memory for answers.
-func (s *deployment) onDisk(t *testing.T, room int64) *fillable {
+// onDisk runs a worker with a disk that the test fills, and so many bytes of memory for answers.
+func (s *deployment) onDisk(t *testing.T, memory int64) *fillable {
 	t.Helper()
 	disk := &fillable{Store: s.blobs}
-	models := s.place.models(s.parts, withStorage(disk, disk.space, room))
+	models := s.place.models(s.parts, withStorage(disk, disk.space, memory))
 	s.workWith(t, models, true)
 	return disk
 }
 
 // An answer that the disk does not take waits in memory until there is space, and no call begins while such answers have
-// half of the room.
+// half of the budget.
 func TestAFullDiskLosesNoAnswer(t *testing.T) {
 	t.Parallel()
 	for name, state := range map[string]diskState{"write": noWrites, "commit": noCommits} {
@@ -188,27 +188,43 @@ func TestAFullDiskLosesNoAnswer(t *testing.T) { // R-64, R-73
 			require.Equal(t, answerTo("x"), read(t, res))
 			require.True(t, res.Replayed)
 			_, err = s.Run(t.Context(), invocation("a", "other", "fast y"))
-			require.NoError(t, err, "the room is free again")
+			require.NoError(t, err, "the memory is free again")
 			require.Equal(t, 1, s.provider.count("x"))
 		})
 	}
 }
 
-func TestAnAnswerBeyondTheRoomIsToldTruly(t *testing.T) {
+// A complete answer waits in its staged file; one that the disk takes in part is lost beyond the memory budget.
+func TestAnAnswerBeyondTheMemoryBudget(t *testing.T) {
 	t.Parallel()
-	s := newDeployment(t, openTiers)
-	disk := s.onDisk(t, 10)
-	ended := s.begin(t, invocation("a", "k", "gate x"))
-	require.Equal(t, "x", <-s.provider.begun)
-	disk.set(noCommits)
-	close(s.provider.gate("x"))
-	require.Contains(t, refused(t, <-ended).Detail, "could not store the answer")
+	for name, state := range map[string]diskState{"write": noWrites, "commit": noCommits} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newDeployment(t, openTiers)
+			disk := s.onDisk(t, 10) // bytes: an answer has 15
+			ended := s.begin(t, invocation("a", "k", "gate x"))
+			require.Equal(t, "x", <-s.provider.begun)
+			disk.set(state)
+			close(s.provider.gate("x"))
+			if state == noWrites {
+				require.Contains(t, refused(t, <-ended).Detail, "could not store the answer")
+				return
+			}
+			s.until(t, "the answer is tried again", func() bool { return disk.refused.Load() > 2 })
+			disk.set(spacious)
+			require.NoError(t, <-ended)
+			res, err := s.Run(t.Context(), invocation("a", "k", "gate x"))
+			require.NoError(t, err)
+			require.Equal(t, answerTo("x"), read(t, res))
+			require.Equal(t, 1, s.provider.count("x"))
+		})
+	}
 }
 
 // A generation that was accepted is collected when the disk has space again.
 func TestAFullDiskEndsNoGeneration(t *testing.T) {
 	t.Parallel()
-	for name, state := range map[string]diskState{"write": noWrites, "commit": noCommits, "reserve": belowSpace} {
+	for name, state := range map[string]diskState{"write": noWrites, "commit": noCommits} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newDeployment(t, openTiers)
@@ -226,6 +242,22 @@ func TestAFullDiskEndsNoGeneration(t *testing.T) {
 			require.Equal(t, answerTo("x"), read(t, res))
 		})
 	}
+}
+
+// The disk's reserve is for accepted work, so its result is asked for and stored.
+func TestAGenerationIsCollectedIntoTheReserve(t *testing.T) {
+	t.Parallel()
+	s := newDeployment(t, openTiers)
+	disk := s.onDisk(t, 0)
+	q, err := s.Enqueue(t.Context(), invocation("a", "", "hold x"))
+	require.NoError(t, err)
+	s.awaitState(t, "a", q.Call, func(c call.Call) bool { return c.State == call.Running })
+	disk.set(belowSpace)
+	close(s.provider.gate("x"))
+	s.awaitEnd(t, "a", q.Call)
+	res, _, err := s.Result(t.Context(), call.Handle{Account: "a", Call: q.Call})
+	require.NoError(t, err)
+	require.Equal(t, answerTo("x"), read(t, res))
 }
 
 func TestNothingIsSentWithoutSpaceForItsAnswer(t *testing.T) {

@@ -115,8 +115,8 @@ func (p place) models(s *parts, changes ...func(*modelcall.Deps)) *modelcall.Act
 }
 
 // withStorage changes where activities store answers.
-func withStorage(blobs blob.Store, space func() error, room int64) func(*modelcall.Deps) {
-	return func(d *modelcall.Deps) { d.Blobs, d.Space, d.Room = blobs, space, room }
+func withStorage(blobs blob.Store, space func() error, memory int64) func(*modelcall.Deps) {
+	return func(d *modelcall.Deps) { d.Blobs, d.Space, d.AnswerMemory = blobs, space, memory }
 }
 
 func (p place) worker(s *parts, models *modelcall.Activities) *worker.ModelWorker {
