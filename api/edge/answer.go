@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -48,16 +49,20 @@ func (e *Edge) identify(c *gin.Context) {
 }
 
 // redact returns the query of u without secrets: the token of a WebSocket, the signature of a content URL, and whatever
-// a client sends in a parameter that no route reads, such as a key.
+// a client sends in a parameter that no route reads, such as a key. It counts these instead of naming them.
 func redact(u *url.URL) string {
 	if u.RawQuery == "" {
 		return ""
 	}
-	q := u.Query()
+	q, hidden := u.Query(), 0
 	for name := range q {
 		if !slices.Contains(loggedParameters, name) {
-			q.Set(name, "redacted")
+			q.Del(name)
+			hidden++
 		}
+	}
+	if hidden > 0 {
+		q.Set("redacted", strconv.Itoa(hidden))
 	}
 	return q.Encode()
 }

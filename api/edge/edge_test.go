@@ -241,9 +241,9 @@ func TestTokensDoNotReachTheLog(t *testing.T) {
 	h.Do(t, "GET", "/api/queue", "", "X-API-Key", "s3cret")
 	h.Do(t, "POST", "/api/prompt", `{"prompt":{},"extra_data":{"api_key_service":"s3cret"}}`, "X-API-Key", "s3cret")
 	h.Do(t, "GET", "/api/queue?api_key=s3cret&limit=7&x=s3cret&x=s3cret", "")
+	h.Do(t, "GET", "/api/queue?s3cret&s3cret=1", "")
 	require.NotContains(t, h.Logs.String(), "s3cret")
-	require.Contains(t, h.Logs.String(), "token=redacted")
-	require.Contains(t, h.Logs.String(), "api_key=redacted&limit=7&x=redacted", "an operator reads what a route has read")
+	require.Contains(t, h.Logs.String(), "limit=7&redacted=2", "an operator reads what a route has read")
 }
 
 func TestTemporaryRefusalsHaveRetryAfter(t *testing.T) {

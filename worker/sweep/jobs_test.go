@@ -2,6 +2,7 @@ package sweep_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"testing"
 	"testing/synctest"
@@ -148,7 +149,7 @@ func TestRevivalsOfOneRunBackOff(t *testing.T) {
 }
 
 // After a restore of an older log, Temporal has completed the workflows of jobs that are queued again. Each round frees slots
-// for the next such jobs, so the rounds follow each other without a pause.
+// for the next such jobs, so there is a round every 2 s, also after one that could not list them.
 func TestRoundsFollowEachOtherWhileTheyReviveWork(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -184,9 +185,13 @@ type batch struct {
 	slots
 	since time.Time
 	taken func()
+	lists int
 }
 
 func (b *batch) RunningAfter(ctx context.Context, after job.ID, age time.Duration, limit int) ([]job.RunRef, error) {
+	if b.lists++; b.lists%3 == 0 {
+		return nil, errors.New("the database is away")
+	}
 	if time.Since(b.since) < age {
 		return nil, nil
 	}

@@ -21,8 +21,8 @@ const (
 	sweepLimit = 200
 	// sweepFailures is the number of failures that ends a round: Temporal or the database is probably down.
 	sweepFailures = 10
-	// soon is the interval after a round that revived work: after a restore, every batch of jobs that gets slots may have
-	// lost its workflows. The next round checks work from half that age.
+	// soon is the interval after a round that revived work: after a restore, many jobs have no workflow, and each gets its
+	// slot only when an earlier one ends. The next round checks work that is at least soon/2 old.
 	soon = 2 * time.Second
 )
 
@@ -66,7 +66,8 @@ func (r *Reviver[T, ID]) Sweep(ctx context.Context) error {
 		r.pacer = newRestartPacer[ID](r.Age)
 	}
 	age := r.Age
-	if r.found {
+	found := r.found
+	if found {
 		age = min(age, soon/2)
 	}
 	r.found = false
@@ -74,6 +75,7 @@ func (r *Reviver[T, ID]) Sweep(ctx context.Context) error {
 	for after := ID(""); ; {
 		page, err := r.List(ctx, after, age, sweepLimit)
 		if err != nil {
+			r.found = r.found || found // the round was not finished
 			return errors.Join(append(failed, err)...)
 		}
 		for _, work := range page {
@@ -83,6 +85,7 @@ func (r *Reviver[T, ID]) Sweep(ctx context.Context) error {
 				failed = append(failed, fmt.Errorf("look after %s: %w", id, err))
 			}
 			if ctx.Err() != nil || len(failed) == sweepFailures {
+				r.found = r.found || found
 				return errors.Join(failed...)
 			}
 		}

@@ -191,7 +191,7 @@ func (s *Service) acceptAndSend(ctx context.Context, n NewCall) (Admission, *Key
 		attempt.Discard(err != nil && !errors.As(err, &refused))
 		return admission, rec, err
 	}
-	// The caller waits for this attempt, not for the workflow. One that starts behind the attempt finds what came of it, and
+	// The caller waits for this attempt, not for the workflow. A workflow that starts after the attempt reads its outcome, and
 	// ends in its first task.
 	attempt.Send(func() { s.Notify(admission.Intents) })
 	return admission, nil, nil

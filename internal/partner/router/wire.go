@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/millrace-dev/millrace/internal/domain/call"
+	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/partner/catalog"
 )
 
@@ -92,6 +93,9 @@ func (w wire) deliver(c call.Conversation, answer, sink io.Writer) (bool, error)
 		return false, fmt.Errorf("%w: it is larger than %d bytes", errUntranslatable, maxRewritten)
 	}
 	caller, err := input(c)
+	if fault.Is(err, fault.NotFound) {
+		return false, fmt.Errorf("%w without the request: %w", errUntranslatable, err)
+	}
 	if err != nil {
 		return false, fmt.Errorf("read the body: %w", err)
 	}

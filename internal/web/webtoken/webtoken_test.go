@@ -194,6 +194,7 @@ func TestTokensWithTwoMeaningsAreRefused(t *testing.T) {
 		"an extension that it must know": signed(`{"alg":"HS256","crit":["exp"],"exp":1}`, `{"sub":"acme",`+end),
 		"a known extension":              signed(`{"alg":"HS256","crit":["b64"],"b64":true}`, `{"sub":"acme",`+end),
 		"no extension that it must know": signed(`{"alg":"HS256","crit":[]}`, `{"sub":"acme",`+end),
+		"extensions that are null":       signed(`{"alg":"HS256","crit":null}`, `{"sub":"acme",`+end),
 		"two accounts":                   signed(header, `{"sub":"nobody","sub":"acme",`+end),
 		"two ends":                       signed(header, `{"sub":"acme","exp":1,`+end),
 		"two accounts within a claim":    signed(header, `{"sub":"acme","org":{"id":"a","id":"b"},`+end),

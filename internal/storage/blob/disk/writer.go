@@ -76,8 +76,8 @@ func (w *writer) publish(dir *os.File) error {
 	return classify(ref, "commit", err)
 }
 
-// link syncs the staged bytes and links them to path. A small file of which the store has none has its name first: its sync then
-// writes both to the disk. Nothing refers to the blob until then, and what a crash of the machine leaves of it is no file that
+// link syncs the staged bytes and links them to path. A small blob that the store lacks is linked before it is
+// synced, so that one sync writes bytes and name. Nothing refers to the blob until then, and what a crash of the machine leaves of it is no file that
 // adopt uses. link reports whether the staged file has the name, also when it fails.
 func (w *writer) link(path string) (bool, error) {
 	named := false
@@ -110,7 +110,7 @@ func (w *writer) linkSynced(path string) (bool, error) {
 }
 
 // withdraw takes the name from the staged file after a failed sync, unless another writer has replaced or adopted the file,
-// or a reader of its bytes has touched it. The exclusive lock waits for those that are about to.
+// or a reader of its bytes has touched it. The exclusive lock waits for writers that are adopting the file.
 func (w *writer) withdraw(dir *os.File, path string) error {
 	if err := flock(dir, exclusive); err != nil {
 		return err
