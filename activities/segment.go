@@ -149,6 +149,9 @@ func (s *segmentRun) lease(ctx context.Context) (server.Lease, error) {
 	s.wait = s.newWait(ctx)
 	l, err := s.Pool.Store().Retake(ctx, s.key, s.g.Worker)
 	if fault.Is(err, fault.NotFound) {
+		if err := s.continueAttempts(ctx); err != nil {
+			return l, err
+		}
 		return s.waitForServer(ctx, nil)
 	}
 	if err == nil && l.Result != nil {
@@ -166,6 +169,21 @@ func (s *segmentRun) lease(ctx context.Context) (server.Lease, error) {
 	}
 	s.wait.Attempt = l.Attempt
 	return l, err
+}
+
+// continueAttempts numbers the attempts after those of an earlier driver whose lease is gone, because its server was removed.
+func (s *segmentRun) continueAttempts(ctx context.Context) error {
+	_, err := eventlog.Fold(s.g.Types, eventlog.Read(ctx, s.g.Events, s.params.Job.Stream(), 0), s,
+		func(s *segmentRun, _ eventlog.Recorded, data any) *segmentRun {
+			if e, ok := data.(job.SegmentPlacedV1); ok && e.Run == s.params.Run && e.Segment == s.unit {
+				s.wait.Attempt = max(s.wait.Attempt, e.Attempt+1)
+			}
+			return s
+		})
+	if err != nil {
+		return fmt.Errorf("read the earlier attempts of a segment of job %s: %w", s.params.Job, err)
+	}
+	return nil
 }
 
 // newWait returns the requirements of the segment for its server.
@@ -268,7 +286,7 @@ func (s *segmentRun) waitForServer(ctx context.Context, after *retry) (server.Le
 	return l, err
 }
 
-// place waits for a server, and returns the cause for which the wait ended early. Nothing of the wait goes on behind it.
+// place waits for a server, and returns the cause for which the wait ended early. It returns after its goroutines have ended.
 func (s *segmentRun) place(ctx context.Context, queued func() error) (l server.Lease, cause, err error) {
 	waiting, stop := context.WithCancelCause(ctx)
 	var watching sync.WaitGroup

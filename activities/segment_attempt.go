@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/millrace-dev/millrace/internal/comfyui"
 	"github.com/millrace-dev/millrace/internal/comfyui/driving"
@@ -80,12 +82,12 @@ func (s *segmentAttempt) readPast(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the earlier attempts of a segment of job %s: %w", s.params.Job, err)
 	}
-	for _, p := range s.past { // what this driver decided is in the wait already
+	for _, p := range s.past { // the wait of a new driver lacks what earlier drivers decided
 		switch id := server.ID(p.Server); p.Cause {
-		case job.MachineFailed:
-			s.wait.Refused = append(s.wait.Refused, id)
-		case job.ServerLost, job.NodeHung, job.OutputRefused:
-			s.wait.Avoid = append(s.wait.Avoid, id)
+		case job.MachineFailed, job.ServerLost, job.NodeHung, job.OutputRefused, job.NotBegun:
+			if !slices.Contains(s.wait.Avoid, id) {
+				s.wait.Avoid = append(s.wait.Avoid, id)
+			}
 		case job.NoMemory, job.PromptRefused, job.FileMissing, job.Interrupted:
 		}
 	}
@@ -124,7 +126,12 @@ func (s *segmentAttempt) end(outcome string, why job.Cause, ran string, cause er
 
 // problem returns the reason why an attempt ended, as it is recorded.
 func (s *segmentAttempt) problem(cause error) string {
-	text := comfyui.WithoutPaths(cause.Error())
+	text := strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) { // PostgreSQL refuses NUL
+			return ' '
+		}
+		return r
+	}, comfyui.WithoutPaths(cause.Error()))
 	if len(text) > maxSegmentProblem {
 		return strings.ToValidUTF8(text[:maxSegmentProblem], "") + "…"
 	}
@@ -205,7 +212,7 @@ func (s *segmentAttempt) loads(id string) bool {
 func (s *segmentAttempt) measure(ctx context.Context) {
 	l, store := s.lease, s.Pool.Store()
 	var err error
-	if s.row.Failing != nil {
+	if _, now, e := s.Pool.Server(l.Server); e == nil && now.Failing != nil {
 		err = store.RecordOutcome(ctx, l.Server, server.Outcome{Job: l.Job})
 	}
 	if len(l.Models) > 0 && !s.row.HasLoaded(l.Models) {

@@ -39,6 +39,8 @@ type verdict struct {
 	again   bool               // another attempt follows
 	runs    bool               // the server may still run the prompt
 	suspect bool               // the server may be the reason
+	disk    bool               // a disk of the server certainly is
+	free    bool               // the attempt does not count
 	change  func(*server.Wait) // of the requirements, for the next attempt
 	failure *segmentFailure    // of the segment, if no attempt follows
 }
@@ -58,8 +60,12 @@ func (s *segmentAttempt) failed(ctx context.Context, ran string, cause error) ([
 		return nil, nil, err
 	}
 	if v.suspect {
-		o := server.Outcome{Job: s.lease.Job, Problem: s.problem(cause), Machine: v.why == job.MachineFailed}
-		err = s.Pool.Store().RecordOutcome(ctx, s.lease.Server, o)
+		o := server.Outcome{Job: s.lease.Job, Problem: s.problem(cause), Machine: v.disk}
+		if err := s.Pool.Store().RecordOutcome(ctx, s.lease.Server, o); err != nil && !attempt.IsOutage(err) {
+			s.g.Log.Warn("outcome on a server not recorded", "server", s.row.URL, "error", err)
+		} else if err != nil {
+			return nil, nil, err
+		}
 	}
 	if v.runs {
 		err = errors.Join(err, s.Pool.Orphan(ctx, s.lease))
@@ -67,13 +73,15 @@ func (s *segmentAttempt) failed(ctx context.Context, ran string, cause error) ([
 	if err != nil {
 		return nil, nil, err
 	}
-	onServers := time.Since(s.lease.Since)
+	onServers, attempts := time.Since(s.lease.Since), s.lease.Attempt-s.count(job.NotBegun)
 	for _, p := range s.past {
-		onServers += time.Duration(p.Millis) * time.Millisecond
+		if p.Cause != job.NotBegun {
+			onServers += time.Duration(p.Millis) * time.Millisecond
+		}
 	}
-	if v.again && (len(s.past)+1 >= maxAttempts || onServers > maxOnServers) {
+	if v.again && !v.free && (attempts >= maxAttempts || onServers > maxOnServers) {
 		v.again, v.failure = false, s.failureOf(ran, "ServiceError",
-			fmt.Sprintf("given up after %d attempts on servers; the last one: %s", len(s.past)+1, s.problem(cause)), cause)
+			fmt.Sprintf("given up after %d attempts on servers; the last one: %s", attempts, s.problem(cause)), cause)
 	}
 	if v.again {
 		s.end(job.SegmentGivenUp, v.why, ran, cause)
@@ -92,8 +100,16 @@ func (s *segmentAttempt) judge(ctx context.Context, ran string, cause error) (ve
 	case errors.As(cause, &refusal):
 		return s.promptRefused(refusal), nil
 	}
+	if errors.Is(cause, driving.ErrNotBegun) {
+		return verdict{
+			why: job.NotBegun, again: true, free: true, runs: true, change: s.avoid("server " + s.row.URL + " did not begin the prompt"),
+		}, nil
+	}
 	switch fault.CodeOf(cause) {
 	case fault.CodeServerGivenUp:
+		if !s.freedAt.IsZero() { // the prompt has ended: ran is the node whose output was copied
+			ran = ""
+		}
 		return s.serverLost(ctx, ran, cause)
 	case fault.CodeNodeTimeout:
 		return s.onceElsewhere(job.NodeHung, ran, "it sent no sign of progress on server "+s.row.URL, cause), nil
@@ -270,9 +286,20 @@ func (s *segmentAttempt) nodeFailed(ctx context.Context, e *driving.NodeError) (
 			}
 		}
 		v.why, v.again = job.NoMemory, s.another(v.change)
-	case e.Machine():
-		v.why, v.suspect, v.change = job.MachineFailed, true, s.refuse("the machine of server "+s.row.URL+" failed")
-		v.again = s.another(v.change)
+	case e.DiskFailed(): // another server may have space
+		v.why, v.suspect, v.disk, v.change = job.MachineFailed, true, true, s.avoid("a disk of server "+s.row.URL+" failed")
+		v.again = s.another(func(w *server.Wait) {
+			w.Refused = append(w.Refused, s.lease.Server)
+			for _, p := range s.past {
+				if p.Cause == job.MachineFailed {
+					w.Refused = append(w.Refused, server.ID(p.Server))
+				}
+			}
+		})
+	case e.DeviceFailed(): // the graph may be the cause
+		again := s.onceElsewhere(job.MachineFailed, e.Node, "a device of server "+s.row.URL+" failed", e)
+		again.failure, again.runs = v.failure, false
+		return again, nil
 	}
 	return v, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/comfyui/placement"
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/eventlog/eventlogtest"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -58,8 +59,8 @@ func (q *queued) WhyWaiting(context.Context, server.Key) (string, int, error) {
 	return "", 0, nil
 }
 
-// The reason for a wait is recorded during the wait: behind it the attempt may change.
-func TestNothingOfAWaitGoesOnBehindIt(t *testing.T) {
+// The reason for a wait is recorded before the wait returns.
+func TestAWaitReturnsAfterItsGoroutines(t *testing.T) {
 	t.Parallel()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -70,7 +71,9 @@ func TestNothingOfAWaitGoesOnBehindIt(t *testing.T) {
 	}()
 	classes, err := node.NewRegistry()
 	require.NoError(t, err)
-	_, err = (&activities.Graph{Deps: activities.Deps{Classes: classes}}).RunEmptySegment(ctx, store)
+	types := eventlogtest.Registry(t)
+	g := &activities.Graph{Deps: activities.Deps{Classes: classes, Types: types, Events: eventlogtest.NewMemory(types)}}
+	_, err = g.RunEmptySegment(ctx, store)
 	require.ErrorIs(t, err, context.Canceled)
 	require.True(t, store.answered.Load())
 }

@@ -26,7 +26,7 @@ type page struct {
 		Stream, Type, Account, Says string
 		Actor, Reason               string
 		Data                        json.RawMessage
-	} `json:"facts"`
+	} `json:"events"`
 	Low    int64 `json:"looked_from"`
 	High   int64 `json:"looked_to"`
 	More   bool

@@ -75,7 +75,7 @@ func TestARetryIsANewJobThatNamesItsOrigin(t *testing.T) {
 		Events []struct {
 			Actor, Reason string
 			Data          struct{ Document job.Document }
-		} `json:"facts"`
+		} `json:"events"`
 	}
 	s.json(t, &got, "jobs", "events", string(made.ID))
 	require.Equal(t, "operator:kim", got.Events[0].Actor)
@@ -249,7 +249,7 @@ func TestOperatorsCancelAndRequeueByName(t *testing.T) {
 	require.Equal(t, "canceled", all[0].Outcome)
 	require.Equal(t, job.Canceling, s.job(t, job.ID(id)).State)
 	var got struct {
-		Events []struct{ Type, Actor, Reason string } `json:"facts"`
+		Events []struct{ Type, Actor, Reason string } `json:"events"`
 	}
 	s.json(t, &got, "jobs", "events", id)
 	last := got.Events[len(got.Events)-2:]

@@ -167,7 +167,7 @@ func TestJobsAreShownFromTheirEvents(t *testing.T) {
 			Version, Position int64
 			Actor, Reason     string
 			Data              json.RawMessage
-		} `json:"facts"`
+		} `json:"events"`
 	}
 	s.json(t, &events, "jobs", "events", "aaaabbbb")
 	require.Len(t, events.Events, 4)

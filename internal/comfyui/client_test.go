@@ -273,11 +273,37 @@ func TestPathsOfTheMachineAreRemoved(t *testing.T) {
 		`  File "C:\Users\me\ComfyUI\execution.py", line 5`:                      `  File "execution.py", line 5`,
 		`[Errno 2] No such file: '/data/secret/x.png'`:                           `[Errno 2] No such file: 'x.png'`,
 		`cannot open /opt/v/lib/python3.11/site-packages/torch/a.so, giving up`:  `cannot open site-packages/torch/a.so, giving up`,
+		`file:///home/bob/x.png`:                                                 `file://x.png`,
+		`in /usr/lib:/home/bob/y`:                                                `in lib:y`,
+		`C:\Users\John Doe\ComfyUI\a.png is missing`:                             `a.png is missing`,
 		`see https://pytorch.org/docs/stable and try 3/4 of 16 / 2`:              `see https://pytorch.org/docs/stable and try 3/4 of 16 / 2`,
 		`mat1 and mat2 shapes cannot be multiplied (77x768 and 1024x320)`: `mat1 and mat2 shapes cannot be multiplied (77x768 ` +
 			`and 1024x320)`,
 	} {
 		require.Equal(t, wanted, comfyui.WithoutPaths(given))
+	}
+}
+
+// A text that an account chooses, such as a file name, does not make a failure that of the machine.
+func TestFailuresOfMachinesAreRecognised(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		kind, message string
+		disk, device  bool
+	}{
+		{"OSError", "[Errno 28] No space left on device: '/x/a.png'", true, false},
+		{"OSError", "[Errno 30] Read-only file system", true, false},
+		{"OSError", "[Errno 36] File name too long: '[errno 28] no space left on device'", false, false},
+		{"FileNotFoundError", "[Errno 2] No such file or directory: 'cuda error.png'", false, false},
+		{"ValueError", "CUDA error: a text", false, false},
+		{"RuntimeError", "CUDA error: device-side assert triggered", false, true},
+		{"torch.AcceleratorError", "HIP error: unspecified launch failure", false, true},
+		{"RuntimeError", "cannot open 'CUDA error'", false, false},
+		{"torch.OutOfMemoryError", "CUDA error: out of memory", false, false},
+	} {
+		e := &comfyui.ExecutionError{Type: c.kind, Message: c.message}
+		require.Equal(t, c.disk, e.DiskFailed(), c)
+		require.Equal(t, c.device, e.DeviceFailed(), c)
 	}
 }
 

@@ -52,17 +52,29 @@ func (e *ExecutionError) OutOfMemory() bool {
 	return strings.Contains(message, "out of memory") || strings.Contains(message, "allocation on device")
 }
 
-// machineErrors are parts of the messages of exceptions for which the machine of a server is the cause, in lower case: the disk is
-// full, read-only or broken, or the device has failed.
-var machineErrors = []string{
-	"no space left on device", "[errno 28]", "read-only file system", "[errno 30]", "input/output error", "[errno 5]", "disk quota exceeded",
-	"[errno 122]", "not enough space on the disk", "cuda error", "hip error", "cudnn error", "cublas error",
+// Beginnings of the messages, in lower case, of exceptions for which the machine of a server is the cause. What follows may repeat
+// a text of the account, such as a file name.
+var (
+	diskErrors = []string{ // full, read-only, broken, over its quota
+		"[errno 28]", "[errno 30]", "[errno 5]", "[errno 122]", "[winerror 112]", "no space left on device", "read-only file system",
+	}
+	deviceErrors = []string{"cuda error", "hip error", "cudnn error", "cublas error"}
+)
+
+// DiskFailed reports whether a disk of the server is full or broken: the same node may succeed on another server.
+func (e *ExecutionError) DiskFailed() bool {
+	return e.begins([]string{"OSError", "IOError"}, diskErrors)
 }
 
-// Machine reports whether the machine of the server is the cause: the same node may succeed on another server.
-func (e *ExecutionError) Machine() bool {
-	message := strings.ToLower(e.Message)
-	return !e.OutOfMemory() && slices.ContainsFunc(machineErrors, func(part string) bool { return strings.Contains(message, part) })
+// DeviceFailed reports whether a device of the server failed. The graph may have caused it, for example by an index out of range.
+func (e *ExecutionError) DeviceFailed() bool {
+	return !e.OutOfMemory() && e.begins([]string{"RuntimeError", "AcceleratorError", "CudaError"}, deviceErrors)
+}
+
+func (e *ExecutionError) begins(kinds, messages []string) bool {
+	message := strings.ToLower(strings.TrimSpace(e.Message))
+	return slices.Contains(kinds, e.Kind()) &&
+		slices.ContainsFunc(messages, func(start string) bool { return strings.HasPrefix(message, start) })
 }
 
 // Kind returns the name of the exception without its module.
@@ -75,8 +87,11 @@ var installs = []string{
 }
 
 // machinePath matches absolute paths of Unix and of Windows. A path in quotes may contain spaces.
-var machinePath = regexp.MustCompile(`"(?:[A-Za-z]:[\\/]|/)[^"\n]+"|'(?:[A-Za-z]:[\\/]|/)[^'\n]+'|` +
+var machinePath = regexp.MustCompile(`[A-Za-z]:\\(?:[^\\/\n"'<>|:*?]+\\)+[^\s"'<>|:*?\\,;()]*|"(?:[A-Za-z]:[\\/]|/)[^"\n]+"|'(?:[A-Za-z]:[\\/]|/)[^'\n]+'|` +
 	`(?:[A-Za-z]:[\\/]|\\\\|/)[^\s"'<>|:*?\\/,;]+[\\/][^\s"'<>|:*?,;()]*`)
+
+// scheme matches the beginning of a URL up to the slash before its host.
+var scheme = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*):/$`)
 
 // WithoutPaths returns a text of a server in a form for accounts: absolute paths of the server's machine are shortened to the
 // part within the ComfyUI installation, or else to the name of the file.
@@ -84,7 +99,7 @@ func WithoutPaths(text string) string {
 	var out strings.Builder
 	end := 0
 	for _, at := range machinePath.FindAllStringIndex(text, -1) {
-		if at[0] > 0 && strings.ContainsRune("/:", rune(text[at[0]-1])) {
+		if before := scheme.FindStringSubmatch(text[:at[0]]); before != nil && before[1] != "file" {
 			continue // part of a URL
 		}
 		out.WriteString(text[end:at[0]])

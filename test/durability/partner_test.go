@@ -121,7 +121,7 @@ func (c *cluster) ofCall() (types []string) {
 	}
 	require.Len(c.t, found, 1)
 	var got struct {
-		Events []struct{ Type string } `json:"facts"`
+		Events []struct{ Type string } `json:"events"`
 	}
 	require.NoError(c.t, json.Unmarshal([]byte(c.command("calls", "events", found[0].ID, "--json")), &got))
 	for _, f := range got.Events {

@@ -21,6 +21,7 @@ import (
 // minute in all.
 const (
 	serverKills  = 16
+	fewestKilled = 4 // of the servers; the others are of workers
 	underWay     = 6
 	betweenKills = 1500 * time.Millisecond
 )
@@ -77,9 +78,12 @@ func TestDriversAndServersMayBeKilled(t *testing.T) {
 	for range underWay {
 		next()
 	}
-	for range serverKills {
+	killed := 0
+	for n := 0; n < serverKills || killed < fewestKilled; n++ {
+		require.Less(t, n, 3*serverKills, "too few servers could be killed")
 		<-time.After(betweenKills/2 + time.Duration(random.Int64N(int64(betweenKills)))) // any moment of a run
 		if at := random.IntN(4); at < 2 && c.underWayAgain() == 0 {
+			killed++
 			machines[at].Kill()
 			require.NoError(t, machines[at].Restart())
 		} else {

@@ -66,7 +66,7 @@ func TestOperatorsReadWhatBecameOfAJobOverHTTP(t *testing.T) {
 	var events []struct {
 		At time.Time `json:"recorded_at"`
 	}
-	require.NoError(t, json.Unmarshal([]byte(c.reply(path+"/events", "facts")), &events))
+	require.NoError(t, json.Unmarshal([]byte(c.reply(path+"/events", "events")), &events))
 	at := events[len(events)-1].At.Format(time.RFC3339Nano)
 	require.Equal(t, c.reply(path, "job"), c.reply(path+"?at="+at, "job"), "by time")
 

@@ -63,7 +63,7 @@ func TestOperatorsRetryOverHTTP(t *testing.T) {
 	c.await(retry, "completed")
 	require.Contains(t, c.do("GET", "/api/v2/jobs/"+retry, "").body, "again_00001_.png")
 	_, events := c.admin("GET", "/jobs/"+retry+"/events", "")
-	first := events["facts"].([]any)[0].(map[string]any)
+	first := events["events"].([]any)[0].(map[string]any)
 	require.Equal(t, "admin:kim", first["actor"])
 	require.Equal(t, "look again", first["reason"])
 	_, shown = c.admin("GET", "/jobs/"+id, "")
@@ -189,7 +189,7 @@ func TestOperatorsReadTheLogOverHTTP(t *testing.T) {
 	status, list := c.admin("GET", "/events?stream=*"+id+"&limit=20", "")
 	require.Equal(t, 200, status, list)
 	types := map[string]map[string]any{}
-	for _, f := range list["facts"].([]any) {
+	for _, f := range list["events"].([]any) {
 		event := f.(map[string]any)
 		require.Equal(t, id, event["account"])
 		types[event["type"].(string)] = event
@@ -206,15 +206,15 @@ func TestOperatorsReadTheLogOverHTTP(t *testing.T) {
 
 	status, onwards := c.admin("GET", "/events?from_position=1&type=job.submitted&limit=1000&account="+id, "")
 	require.Equal(t, 200, status)
-	require.Len(t, onwards["facts"], 1)
-	raw, err := json.Marshal(onwards["facts"])
+	require.Len(t, onwards["events"], 1)
+	raw, err := json.Marshal(onwards["events"])
 	require.NoError(t, err)
 	require.Contains(t, string(raw), "SaveImage")
 	require.NotContains(t, string(raw), "hunter2")
 	next := onwards["from_position"].(float64)
 	c.await(c.submit(strings.ReplaceAll(cheapGraph, "PREFIX", "log2")), "completed")
 	_, later := c.admin("GET", fmt.Sprintf("/events?from_position=%.0f&type=job.submitted&account=%s", next, id), "")
-	require.Len(t, later["facts"], 1, "a poll goes on where the last one ended")
+	require.Len(t, later["events"], 1, "a poll goes on where the last one ended")
 
 	status, counted := c.admin("GET", "/events/types", "")
 	require.Equal(t, 200, status)

@@ -171,7 +171,7 @@ func TestExportsAreRefused(t *testing.T) {
 	require.Equal(t, http.StatusCreated, made.status, made.body)
 	id, _ := decode(t, made.body)["id"].(string)
 	_, created := c.admin("GET", "/events?stream=asset-"+id, "")
-	c.limit(created["facts"].([]any)[0].(map[string]any)["account"].(string), 1500)
+	c.limit(created["events"].([]any)[0].(map[string]any)["account"].(string), 1500)
 	full := c.do("POST", "/api/assets/export", `{"asset_ids":["`+id+`"]}`, "Content-Type", "application/json")
 	require.Equal(t, http.StatusForbidden, full.status, full.body)
 	require.Equal(t, "storage_quota_exceeded", decode(t, full.body)["code"])

@@ -75,7 +75,7 @@ func TestStorageLimitOfAnAccount(t *testing.T) {
 	made := decode(t, first.body)
 	status, created := c.admin("GET", "/events?stream=asset-"+made["id"].(string), "")
 	require.Equal(t, 200, status)
-	id := created["facts"].([]any)[0].(map[string]any)["account"].(string)
+	id := created["events"].([]any)[0].(map[string]any)["account"].(string)
 	require.Equal(t, account.Storage{Bytes: 1000, Files: 1}, c.kept(id))
 
 	// What was accepted before is done in full, however little room there is.

@@ -81,7 +81,7 @@ func TestOperatorsReadWhatBecameOfACallOverHTTP(t *testing.T) {
 	require.Equal(t, []any{int64(1), call.Succeeded}, []any{then.Version, now.State})
 	require.NotEqual(t, then.State, now.State)
 	var events []struct{ Type, State string }
-	c.operated(path+"/events", "facts", &events)
+	c.operated(path+"/events", "events", &events)
 	require.Equal(t, []string{call.TypeAccepted, "succeeded"}, []string{events[0].Type, events[len(events)-1].State})
 	var phases []struct{ Phase string }
 	c.operated(path+"/timeline", "phases", &phases)

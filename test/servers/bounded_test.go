@@ -1,6 +1,7 @@
 package servers_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"runtime"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/sim/comfyui"
 	"github.com/millrace-dev/millrace/test/served"
 )
@@ -139,6 +141,27 @@ func TestNoOutcomeRepeatsForEver(t *testing.T) {
 	})
 	t.Run("a silent server", func(t *testing.T) { s.with(t).silent(submit) })
 	t.Run("a node that hangs", func(t *testing.T) { s.with(t).hangs(submit) })
+	t.Run("a server that is removed", func(t *testing.T) { // last: it is gone
+		s := s.with(t)
+		id := submit(s, 300)
+		victim := s.victim()
+		s.command("servers", "remove", victim.URL(), "--reason", "a test")
+		require.Equal(t, "completed", s.ended(id))
+		var answer struct {
+			Events []struct {
+				Type string
+				Data struct{ Attempt int }
+			} `json:"events"`
+		}
+		require.NoError(t, json.Unmarshal([]byte(s.command("jobs", "events", id, "--json")), &answer))
+		var attempts []int
+		for _, e := range answer.Events {
+			if e.Type == job.TypeSegmentPlaced {
+				attempts = append(attempts, e.Data.Attempt)
+			}
+		}
+		require.Equal(t, []int{1, 2}, attempts, "the earlier attempt counts: %s", s.command("jobs", "events", id, "--json"))
+	})
 }
 
 // silent runs a segment elsewhere within the silence bound and five seconds, whether the server froze before or after it got the

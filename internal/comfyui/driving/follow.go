@@ -371,6 +371,10 @@ func (f *follower) poll(ctx context.Context) (*comfyui.Outcome, error) {
 	return nil, f.checkProgress(state.Status)
 }
 
+// ErrNotBegun reports a prompt that waited in the queue of its server for the time limit of a node. The server may be busy with
+// another program's prompt.
+var ErrNotBegun = errors.New("the prompt was not begun")
+
 // checkProgress returns an error if the prompt has waited, or has run without a message, for too long.
 func (f *follower) checkProgress(status comfyui.Status) error {
 	f.exists = true
@@ -382,7 +386,7 @@ func (f *follower) checkProgress(status comfyui.Status) error {
 	case limit <= 0 || time.Since(f.progressed) < limit:
 		return nil
 	case status == comfyui.Pending:
-		return fault.New(fault.Unavailable, fault.CodeServerGivenUp, "the server did not begin the prompt within %s", limit)
+		return fault.Wrap(ErrNotBegun, fault.Unavailable, fault.CodeServerGivenUp, "the server did not begin the prompt within %s", limit)
 	}
 	return fault.New(fault.Exhausted, fault.CodeNodeTimeout, "the node sent no sign of progress for %s", limit)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -234,6 +235,19 @@ func (g *garbled) Find(ctx context.Context, id comfyui.PromptID) (comfyui.State,
 }
 
 // A driver that takes over a prompt keeps polling it, even if the first answer cannot be read and no message follows.
+// A prompt that waits behind another program's is given up after the time limit, as one that was not begun.
+func TestPromptThatIsNotBegunIsGivenUp(t *testing.T) {
+	t.Parallel()
+	first := simulated(t, sim.Options{Step: 10 * time.Millisecond})
+	var others sync.WaitGroup
+	defer others.Wait()
+	others.Go(func() { _ = first.run(sampled(100), "7") })
+	require.Eventually(t, func() bool { return len(first.machine.Runs()) == 1 }, patience, time.Millisecond)
+	second := newRig(t, first.machine.URL(), nil)
+	second.driver = driving.New(driving.Options{Poll: 20 * time.Millisecond, NodeTimeout: 100 * time.Millisecond})
+	require.ErrorIs(t, second.run(sampled(2), "7"), driving.ErrNotBegun)
+}
+
 func TestTakenOverPromptIsPolledAgain(t *testing.T) {
 	t.Parallel()
 	r := simulated(t, sim.Options{})

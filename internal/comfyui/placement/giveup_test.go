@@ -87,7 +87,7 @@ func TestPromptsOfAnEndedRunAreCanceledByTheWatch(t *testing.T) {
 					}
 				}()
 				require.NoError(t, pool.Watch(ctx))
-				require.Zero(t, canceling.Load(), "nothing goes on behind the watch")
+				require.Zero(t, canceling.Load(), "Watch waits for its cancels")
 				require.Equal(t, c.canceled, store.forgotten.Load())
 			})
 		})

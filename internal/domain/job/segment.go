@@ -78,6 +78,7 @@ type Cause string
 
 // The causes.
 const (
+	NotBegun      Cause = "not_begun"      // the prompt waited in the server's queue for the node's time limit; no attempt
 	ServerLost    Cause = "server_lost"    // the server is away, or has forgotten the prompt
 	MachineFailed Cause = "machine_failed" // a disk or a device of the server failed
 	NodeHung      Cause = "node_hung"      // a node sent no sign of progress within its time limit

@@ -8,10 +8,10 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 )
 
-// Failing counts the jobs that failed on a server since the last one that succeeded there, for reasons that may lie in the server.
+// Failing counts the jobs that failed on a server since the last one that succeeded there, for reasons that the server may have caused.
 // A server on which several failed rests, and then gets one segment at a time until one succeeds. A nil Failing counts none.
 type Failing struct {
-	Jobs    []job.ID  `json:"jobs"`
+	Jobs    []job.ID  `json:"jobs"` // the last three
 	Problem string    `json:"problem"`
 	Rests   int       `json:"rests,omitempty"` // how often it has rested
 	Until   time.Time `json:"until,omitzero"`  // it rests until then
@@ -42,8 +42,9 @@ func (f *Failing) after(id ID, o Outcome, now time.Time) (next *Failing, eventTy
 	if f != nil {
 		*next = *f
 	}
-	if next.Problem = o.Problem; !slices.Contains(next.Jobs, o.Job) && len(next.Jobs) < restAfter {
+	if next.Problem = o.Problem; !slices.Contains(next.Jobs, o.Job) {
 		next.Jobs = append(slices.Clone(next.Jobs), o.Job)
+		next.Jobs = next.Jobs[max(0, len(next.Jobs)-restAfter):]
 	}
 	if next.resting(now) || !o.Machine && next.Rests == 0 && len(next.Jobs) < restAfter {
 		return next, "", nil
@@ -60,6 +61,8 @@ func (s *Server) After(o Outcome, now time.Time) (next *Failing, eventType strin
 
 func (f *Failing) resting(now time.Time) bool { return f != nil && now.Before(f.Until) }
 
+// reason returns why the server rests. It is shown to every account whose segments wait for the server, so it lacks the problem,
+// which is a text of another account's job.
 func (f *Failing) reason() string {
-	return fmt.Sprintf("rests until %s UTC, because jobs failed on it; the last one: %s", f.Until.Format(time.DateTime), f.Problem)
+	return fmt.Sprintf("rests until %s UTC, because jobs failed on it", f.Until.Format(time.DateTime))
 }

@@ -33,6 +33,12 @@ func TestServerRestsAndIsTriedAgain(t *testing.T) {
 		return placed(got)
 	}
 	require.Empty(t, decided())
+	p := pool(s)
+	p.Now = at
+	_, waiting := p.Decide([]*server.Wait{waits("1")})
+	require.Contains(t, waiting[0].Reason, "rests until")
+	require.NotContains(t, waiting[0].Reason, "broken", "the problem is a text of another account's job")
+	require.Equal(t, []job.ID{"2", "3", "4"}, s.Failing.Jobs)
 	at = at.Add(30 * time.Second)
 	require.Equal(t, []string{"1→s1"}, decided(), "one segment, although two fit")
 	require.Equal(t, server.TypeRested, fails("1"))

@@ -124,14 +124,14 @@ func (s *Server) State() State {
 // steps, and a step of a large picture takes a while.
 const stuckAfter = 20 * time.Second
 
-// Trouble returns why the server is in its state, or "".
+// Trouble returns why the server is in its state, or "". It is for operators: it may repeat the error of an account's job.
 func (s *Server) Trouble() string {
 	switch s.State() {
 	case Stuck:
 		return "a canceled prompt has not ended since " + s.CanceledAt.UTC().Format(time.DateTime) +
 			" UTC; nothing is sent to the server until it ends: restart ComfyUI there"
 	case Resting:
-		return s.Failing.reason()
+		return s.Failing.reason() + "; the last one: " + s.Failing.Problem
 	case Healthy, Busy, Away, Refused, Draining:
 	}
 	return s.Problem

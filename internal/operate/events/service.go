@@ -31,7 +31,7 @@ const maxCounted = 1_000_000
 
 // page is a part of the log.
 type page struct {
-	Events []inspect.Entry `json:"facts"` // in the order of the log
+	Events []inspect.Entry `json:"events"` // in the order of the log
 	Low    int64           `json:"looked_from"`
 	High   int64           `json:"looked_to"`
 	More   bool            `json:"more"` // more events may match outside the searched positions

@@ -26,7 +26,7 @@ type Kind[S any] struct {
 type StreamHistory[S any] struct {
 	ID      string  `json:"id"`
 	Account string  `json:"account"`
-	Events  []Event `json:"facts"`
+	Events  []Event `json:"events"`
 
 	kind  Kind[S]
 	final S

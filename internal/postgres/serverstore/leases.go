@@ -193,8 +193,7 @@ func (st *Store) OfSegments(ctx context.Context, keys []server.Key) ([]server.Le
 
 // Sweep deletes expired leases and waits.
 func (st *Store) Sweep(ctx context.Context, age time.Duration) error {
-	_, err := st.pool.Exec(ctx, `with a as (delete from comfyui_leases where until < now() - $1::interval), b as (delete from comfyui_orphans
-		where made_at < now() - $1::interval)
+	_, err := st.pool.Exec(ctx, `with a as (delete from comfyui_leases where until < now() - $1::interval)
 		delete from comfyui_waits where seen_at < now() - $1::interval`, age)
 	return postgres.Classify(err, "sweep leases")
 }

@@ -260,6 +260,8 @@ func TestGivenUpPromptIsToBeCancelled(t *testing.T) {
 	orphans, err := r.Orphans(t.Context(), s.ID)
 	require.NoError(t, err)
 	require.Equal(t, []string{l.Prompt(1).String()}, orphans)
+	require.NoError(t, r.Sweep(t.Context(), 0))
+	require.NotNil(t, canceledAt(), "however long the prompt hangs")
 	mine, err := r.Renew(t.Context(), l)
 	require.NoError(t, err)
 	require.False(t, mine)

@@ -76,9 +76,9 @@ func (w *writer) publish(dir *os.File) error {
 	return classify(ref, "commit", err)
 }
 
-// link syncs the staged bytes and links them to path. A small blob that the store lacks is linked before it is
-// synced, so that one sync writes bytes and name. Nothing refers to the blob until then, and what a crash of the machine leaves of it is no file that
-// adopt uses. link reports whether the staged file has the name, also when it fails.
+// link syncs the staged bytes and links them to path. A small blob that the store lacks is linked before it is synced, so that
+// one sync writes bytes and name. Nothing refers to the blob until then, and adopt does not use the file that a crash of the
+// machine may leave. link reports whether the staged file has the name, also when it fails.
 func (w *writer) link(path string) (bool, error) {
 	named := false
 	if w.small() && !w.replaces {
