@@ -114,6 +114,10 @@ func TestAWrongValueInABodyIsRefusedByName(t *testing.T) {
 		{"PUT /accounts/acme/models", `"router":"on","allowed":null`, "router must be on or off, in JSON true or false"},
 		{"PUT /accounts/acme/models", `"router":true,"allowed":null,"denied":null`, "denied must be a list of names"},
 		{"POST /servers", `"url":"http://a:1","expires_in":null`, "expires_in must be a number of seconds"},
+		{"POST /servers", `"url":"http://a:1","headers":{"Authorization":"Bearer s3cret","X":1}`, "headers must be an object of texts"},
+		{"POST /servers", `"url":"http://a:1","headers":"Bearer s3cret"`, "headers must be an object of texts"},
+		{"POST /jobs/a/retry", `"credential":["s3cret"]`, "credential must be a text"},
+		{"POST /jobs/a/retry", `"credential":"s3cret\u0000"`, "credential must be a text without NUL"},
 		{"POST /servers", `"url":"http://a:1","slots":null`, "slots must be a whole number"},
 		{"POST /jobs/cancel", `"filter":null`, "filter must be an object"},
 		{"POST /jobs/cancel", `"filter":{"state":["failed"]}`, "filter must be an object"},
@@ -127,5 +131,6 @@ func TestAWrongValueInABodyIsRefusedByName(t *testing.T) {
 		h.ServeHTTP(w, req)
 		require.Equal(t, http.StatusBadRequest, w.Code, "%s %s: %s", c.route, c.body, w.Body)
 		require.Contains(t, w.Body.String(), c.want, "%s %s", c.route, c.body)
+		require.NotContains(t, w.Body.String(), "s3cret")
 	}
 }

@@ -56,3 +56,19 @@ func TestErrorTextOfTheDatabaseIsLoggedOnRequest(t *testing.T) {
 		require.Equal(t, logged, strings.Contains(errs.String(), `relation \"job_lanes\" does not exist`), errs.String())
 	}
 }
+
+func TestFlagsOfServers(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	add := func(args ...string) error {
+		_, err := s.run(t, append([]string{"servers", "add", "not an address", "--reason", "x"}, args...)...)
+		return err
+	}
+	require.ErrorContains(t, add("--expires-in", "1h"), "not an address", "the duration is one")
+	for _, wrong := range []string{"9000h", "-1s", "soon"} {
+		require.ErrorContains(t, add("--expires-in", wrong), "--expires-in takes a duration", wrong)
+	}
+	err := add("--header", "Authorization Bearer s3cret")
+	require.ErrorContains(t, err, `--header takes "NAME: VALUE"`)
+	require.NotContains(t, cli.Message(err), "s3cret")
+}

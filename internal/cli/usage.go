@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/millrace-dev/millrace/internal/operate/action"
 	"github.com/millrace-dev/millrace/internal/operate/terminal"
 )
 
@@ -19,7 +20,11 @@ var secretFlags = []string{"token", "admin-token", "database-url", "secret-key",
 func finish(root *cobra.Command) {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		var value *pflag.InvalidValueError
-		if errors.As(err, &value) {
+		var wrong *action.Wrong
+		switch isValue := errors.As(err, &value); {
+		case isValue && errors.As(err, &wrong):
+			err = fmt.Errorf("--%s takes %s%s", value.GetFlag().Name, wrong.Takes, wrong.Not)
+		case isValue:
 			err = fmt.Errorf("--%s takes %s, not %q", value.GetFlag().Name, kindOf(value.GetFlag()), value.GetValue())
 		}
 		return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())

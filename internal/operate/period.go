@@ -7,7 +7,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// Period selects what is added up: by the account and by the time since when.
+// Period selects the events to add up, by account and time.
 type Period struct {
 	Since   string `name:"since" default:"720h" help:"ended in the last 24h, 720h, …, or after a time (2026-01-02T15:04:05Z)"`
 	Account string `name:"account" help:"name or id of an account; default: all"`

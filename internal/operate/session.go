@@ -2,7 +2,7 @@ package operate
 
 // Session is the terminal of a command whose work takes long. The zero value shows nothing and has no variables.
 type Session struct {
-	Progress func(what, unit string) func(done, total int64) // nil = nobody watches
+	Progress func(what, unit string) func(done, total int64) // nil = progress is not shown
 	Remark   func(text string)
 	Lookup   func(name string) (string, bool) // variables of the environment
 }

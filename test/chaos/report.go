@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -46,7 +47,11 @@ func (r *report) add(l *load.Ledger) { r.ledgers = append(r.ledgers, l) }
 // judge counts each subject of a history whose answers contradict each other as wrong.
 func (r *report) judge(mode string, h *history.History) {
 	anomalies := h.Anomalies()
-	r.seen = append(r.seen, fmt.Sprintf("%s: %d requests about the same jobs and calls, %d anomalies", mode, h.Len(), len(anomalies)))
+	answered := h.Answered()
+	r.seen = append(r.seen, fmt.Sprintf("%s: %d answers about the same jobs and calls, %d anomalies", mode, answered, len(anomalies)))
+	if answered == 0 {
+		r.check(mode+": answers about the same jobs and calls", errors.New("there were none"))
+	}
 	r.checks += max(1, len(anomalies))
 	for _, a := range anomalies {
 		r.wrong = append(r.wrong, mode+": the answers contradict each other: "+a.String())

@@ -60,11 +60,16 @@ func (h *History) do(client int, r request, send func() answer) answer {
 	return a
 }
 
-// Len returns the number of requests.
-func (h *History) Len() int {
+// Answered returns the number of requests that were answered.
+func (h *History) Answered() (n int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return len(h.operations)
+	for _, o := range h.operations {
+		if o.Output.(answer).Known {
+			n++
+		}
+	}
+	return n
 }
 
 // Anomaly is a job or call whose answers contradict each other.

@@ -67,8 +67,9 @@ func (s states) afterCancel() states {
 // subject is what may be true of a job or call.
 type subject struct {
 	job    states
-	id     string // of the call; "" = no answer has named one
+	id     string // of the job or call; "" = no answer has named one
 	result string // of the call; "" = none was read
+	repeat bool   // a submission was not answered: the next one may answer with the job that it made
 }
 
 // model is the sequential service.
@@ -83,11 +84,23 @@ var model = porcupine.Model{
 // step returns what may be true after a request with its answer. No state of the job is possible if the answer contradicts
 // what was answered before.
 func (s subject) step(v verb, a answer) subject {
+	if a.Known && a.ID != "" {
+		if s.id != "" && s.id != a.ID {
+			return subject{}
+		}
+		s.id = a.ID
+	}
 	switch {
 	case v == submit && !a.Known:
-		s.job |= queued
+		if s.repeat = true; s.job&absent != 0 {
+			s.job |= queued
+		}
 	case v == submit && a.State == refuse:
 		s.job &^= absent
+	case v == submit && s.repeat:
+		if s.job&absent != 0 {
+			s.job = s.job&^absent | queued
+		}
 	case v == submit:
 		s.job = s.job & absent * queued
 	case v == cancel && !a.Known:
@@ -98,12 +111,10 @@ func (s subject) step(v verb, a answer) subject {
 		s.job = 0
 	case v == search, v == read:
 		s.job = s.job.later() & named[a.State]
-	case !a.Known: // an order, whose id nobody knows
-	case v == order && (s.id == "" || s.id == a.ID):
-		s.id = a.ID
-	case v == result && (a.State == s.result || s.result == ""):
+	case v == order: // the id was compared
+	case a.State != "" && (a.State == s.result || s.result == ""):
 		s.result = a.State
-	default:
+	default: // another result, or none
 		s.job = 0
 	}
 	return s

@@ -65,6 +65,26 @@ func TestHistoriesAreJudged(t *testing.T) {
 			{2, 9, cancel, state("canceled")},
 			{3, 4, search, state("canceling")},
 		}, true},
+		"a job runs after its end, and a submission was not answered": {[]asked{
+			{0, 1, submit, none},
+			{2, 3, read, state("failed")},
+			{4, never, submit, answer{}},
+			{6, 7, read, state("running")},
+		}, false},
+		"a job is lost and made again": {[]asked{
+			{0, 1, submit, answer{Known: true, ID: "a"}},
+			{2, 3, search, answer{Known: true, Jobs: 1, State: "queued", ID: "b"}},
+		}, false},
+		"a repeated submission answers with the job": {[]asked{
+			{0, never, submit, answer{}},
+			{2, 3, search, answer{Known: true, Jobs: 1, State: "running", ID: "a"}},
+			{4, 5, submit, answer{Known: true, ID: "a"}},
+			{6, 7, read, answer{Known: true, Jobs: 1, State: "succeeded", ID: "a"}},
+		}, true},
+		"a call is lost": {[]asked{
+			{0, 1, order, answer{Known: true, ID: "a"}},
+			{2, 3, result, answer{Known: true}},
+		}, false},
 		"a repeated order has another id": {[]asked{
 			{0, 1, order, answer{Known: true, ID: "a"}}, {2, 3, order, answer{Known: true, ID: "b"}},
 		}, false},

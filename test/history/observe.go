@@ -55,7 +55,7 @@ func (h *History) Observe(ctx context.Context, seed uint64, name string, bases .
 	}
 }
 
-// observed is one job or call and what its clients know of it.
+// observed is a job or call, with the id that an answer has named.
 type observed struct {
 	history *History
 	name    string
@@ -155,8 +155,11 @@ func (o *observed) askCall(ctx context.Context, client int, c *load.Client, _ *r
 	}
 	a := o.history.do(client, request{o.name, result}, func() answer {
 		status, body := c.Result(ctx, *id)
-		if status == 0 || status == http.StatusAccepted || status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
+		switch {
+		case status == 0, status == http.StatusAccepted, status == http.StatusTooManyRequests, status >= http.StatusInternalServerError:
 			return answer{}
+		case status == http.StatusNotFound: // the call is lost
+			return answer{Known: true}
 		}
 		return answer{Known: true, State: fmt.Sprintf("%d %x", status, blake3.Sum256(body))}
 	})

@@ -22,6 +22,8 @@ func TestAnAccountAsksOnlyForTheLabelsItMayAskFor(t *testing.T) {
 	status, body := b.admin(http.MethodGet, labels, nil)
 	require.Equal(t, http.StatusOK, status)
 	require.JSONEq(t, `{"account":"`+b.account+`","name":"`+b.name+`","labels":null}`, body, "without a setting every label")
+	_, named := b.admin(http.MethodGet, "/accounts/"+b.name+"/labels", nil)
+	require.JSONEq(t, body, named, "an account has a name and an id")
 	require.Equal(t, "completed", b.ended(b.submit(served.Text2Img(1, 1))))
 	status, body = b.do(http.MethodPost, "/api/prompt", asking(served.Text2Img(1, 1), other))
 	require.Equal(t, []any{http.StatusBadRequest, "unknown_label"}, []any{status, errorOf(t, body)}, body)

@@ -29,7 +29,7 @@ func carryOut[S any](c *gin.Context, v page.Visitor, a action.For[S], service S)
 	if err != nil {
 		return nil, nil, err
 	}
-	if params, err = read(c, a, service); err != nil {
+	if params, err = read(c, a); err != nil {
 		return nil, nil, err
 	}
 	result, err = a.Do(c.Request.Context(), service, params, by)
@@ -37,19 +37,12 @@ func carryOut[S any](c *gin.Context, v page.Visitor, a action.For[S], service S)
 }
 
 // read reads the parameters of an action from the path and the form.
-func read[S any](c *gin.Context, a action.For[S], service S) (any, error) {
+func read[S any](c *gin.Context, a action.For[S]) (any, error) {
 	params := a.New(true)
 	for _, p := range a.Params {
 		text := strings.TrimSpace(c.PostForm(p.Form))
 		if strings.Contains(a.Page, ":"+p.Name) {
 			text = c.Param(p.Name)
-		}
-		if p.Resolve != "" {
-			found, err := any(service).(action.Resolver).Resolve(c.Request.Context(), p.Resolve, text)
-			if err != nil {
-				return nil, err
-			}
-			text = found
 		}
 		if text == "" && !p.Required {
 			continue

@@ -165,12 +165,12 @@ func (r *Section) issueKey(c *gin.Context, v page.Visitor) (console.Page, error)
 		}
 		scopes = append(scopes, scope)
 	}
-	secret, key, err := r.Accounts.IssueKey(c.Request.Context(), v.Account, scopes, attribution(c, v))
+	issued, err := r.Accounts.IssueKey(c.Request.Context(), v.Account, scopes, attribution(c, v))
 	if err != nil {
 		return nil, err
 	}
 	return &SecretPage{
-		Frame: console.Frame{Title: "New key"}, What: "The key that begins with " + key.Prefix, Secret: secret, Back: "/keys",
+		Frame: console.Frame{Title: "New key"}, What: "The key that begins with " + issued.Key.Prefix, Secret: issued.Secret, Back: "/keys",
 		BackWords: "all keys",
 	}, nil
 }

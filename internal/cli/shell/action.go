@@ -129,19 +129,6 @@ func (g *given[S]) arguments(args []string) error {
 
 // run carries out the action and writes its answer.
 func (g *given[S]) run(ctx context.Context, s *Shell, service S) error {
-	for _, p := range g.Params {
-		text, ok := p.Value(g.params).(string)
-		if p.Resolve == "" || !ok {
-			continue
-		}
-		found, err := any(service).(action.Resolver).Resolve(ctx, p.Resolve, text)
-		if err != nil {
-			return err
-		}
-		if err := p.Set(g.params, found); err != nil {
-			return err
-		}
-	}
 	if streamed, err := g.stream(ctx, s, service); streamed || err != nil {
 		return err
 	}

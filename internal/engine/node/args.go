@@ -12,8 +12,8 @@ import (
 // unreadable is the panic with which a typed read of an argument ends the run of a class; Invocation.Run returns its error.
 type unreadable struct{ err error }
 
-// Has reports whether the argument is present; absent optional inputs are not. Of a class that takes lists, the methods of
-// Call that read arguments read the first value of a list.
+// Has reports whether the argument is present. If the class takes lists, the methods that read an argument return the first value
+// of its list.
 func (c *Call) Has(name string) bool { return c.argument(name) != nil }
 
 func (c *Call) argument(name string) Value {

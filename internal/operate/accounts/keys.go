@@ -61,12 +61,7 @@ var IssueKey = action.Of[Service, issueParams, IssuedKey]{
 				scopes = append(scopes, scope)
 			}
 		}
-		secret, k, err := o.IssueKey(ctx, p.Account, scopes, by)
-		if err != nil {
-			return IssuedKey{}, err
-		}
-		a, err := o.Account(ctx, p.Account)
-		return IssuedKey{a, k, secret}, err
+		return o.IssueKey(ctx, p.Account, scopes, by)
 	},
 	Body: func(i IssuedKey) any {
 		k := keyOf(i.Key)
@@ -78,12 +73,14 @@ var IssueKey = action.Of[Service, issueParams, IssuedKey]{
 	},
 }.Untyped()
 
-// IssueKey makes a key of an account and returns it with its secret.
-func (a Service) IssueKey(ctx context.Context, owner string, scopes []account.Scope, by operate.Attribution) (string, account.Key, error) {
-	if _, err := a.Account(ctx, owner); err != nil {
-		return "", account.Key{}, err
+// IssueKey makes a key of an account and returns it with its secret, which nobody can read again.
+func (a Service) IssueKey(ctx context.Context, owner string, scopes []account.Scope, by operate.Attribution) (IssuedKey, error) {
+	of, err := a.Account(ctx, owner)
+	if err != nil {
+		return IssuedKey{}, err
 	}
-	return account.Issue(ctx, a.by(by), account.Key{Account: owner, Scopes: scopes})
+	secret, k, err := account.Issue(ctx, a.by(by), account.Key{Account: owner, Scopes: scopes})
+	return IssuedKey{of, k, secret}, err
 }
 
 // RevokeKey revokes a key of an account.

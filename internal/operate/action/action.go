@@ -145,6 +145,24 @@ type Resolver interface {
 	Resolve(ctx context.Context, kind, text string) (string, error)
 }
 
+// resolve replaces names by ids in the parameters that may be names.
+func resolve(ctx context.Context, service any, all []Param, params any) error {
+	for _, p := range all {
+		text, ok := p.Value(params).(string)
+		if p.Resolve == "" || !ok {
+			continue
+		}
+		found, err := service.(Resolver).Resolve(ctx, p.Resolve, text)
+		if err != nil {
+			return err
+		}
+		if err := p.Set(params, found); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Untyped returns the action without the types of its parameters and its result.
 func (a Of[S, P, R]) Untyped() For[S] {
 	spec := a.Spec
@@ -165,6 +183,9 @@ func (a Of[S, P, R]) Untyped() For[S] {
 		return p
 	}
 	f.Do = func(ctx context.Context, s S, params any, by operate.Attribution) (any, error) {
+		if err := resolve(ctx, s, spec.Params, params); err != nil {
+			return nil, err
+		}
 		return a.Do(ctx, s, *params.(*P), by)
 	}
 	if a.Stream != nil {

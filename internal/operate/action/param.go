@@ -32,10 +32,11 @@ type Param struct {
 
 	In       Place // "" = a command alone has it
 	Choices  []string
-	Min, Max int64 // Max 0 = no bound
+	Min, Max int64 // of a number, or of a duration in seconds; Max 0 = no bound
 	Required bool  // of a request
 	Asked    bool  // a command without it is refused
 	Commas   bool  // several values of a flag may be separated by commas
+	Secret   bool  // errors do not repeat its value
 
 	index            []int
 	kind             reflect.Type
@@ -59,7 +60,8 @@ func paramsOf[P any](route string) []Param {
 			Name: name, Form: cmp.Or(f.Tag.Get("form"), name), Arg: f.Tag.Get("arg"), Flag: f.Tag.Get("flag"),
 			Help: f.Tag.Get("help"), Label: f.Tag.Get("label"),
 			Resolve: f.Tag.Get("resolve"), In: InBody, Required: f.Tag.Get("required") != "", Commas: f.Tag.Get("commas") == "true",
-			index: f.Index, kind: f.Type, standard: f.Tag.Get("default"), served: f.Tag.Get("served"),
+			Secret: f.Tag.Get("secret") == "true",
+			index:  f.Index, kind: f.Type, standard: f.Tag.Get("default"), served: f.Tag.Get("served"),
 		}
 		if choices := f.Tag.Get("choices"); choices != "" {
 			p.Choices = strings.Split(choices, ",")
@@ -225,25 +227,36 @@ func (p Param) check(params any) error {
 	if !v.CanInt() || p.Min == 0 && p.Max == 0 {
 		return nil
 	}
-	if n := v.Int(); n < p.Min || p.Max > 0 && n > p.Max {
-		return p.wrong(strconv.FormatInt(n, 10))
+	unit := int64(1)
+	if p.kind == reflect.TypeFor[time.Duration]() {
+		unit = int64(time.Second)
+	}
+	if n := v.Int(); n < p.Min*unit || p.Max > 0 && n > p.Max*unit {
+		return p.wrong(fmt.Sprint(v.Interface()))
 	}
 	return nil
 }
 
-// Wrong is a text that is no value of a parameter.
-type Wrong struct{ Takes, Text string }
+// Wrong is a text that is no value of a parameter. Not is the text as the end of a sentence, or "" if it may be a secret.
+type Wrong struct{ Takes, Not string }
 
 // Error implements error.
-func (w *Wrong) Error() string { return fmt.Sprintf("%q is not %s", w.Text, w.Takes) }
+func (w *Wrong) Error() string { return "it takes " + w.Takes + w.Not }
 
-func (p Param) wrong(text string) error { return &Wrong{p.Takes(), text} }
+func (p Param) wrong(text string) error { return p.wrongFor(p.Takes(), text) }
+
+func (p Param) wrongFor(takes, text string) error {
+	if p.Secret {
+		return &Wrong{takes, ""}
+	}
+	return &Wrong{takes, fmt.Sprintf(", not %.64q", text)}
+}
 
 // Refused returns err as an answer to a request, in which verb joins the name of the parameter and what it takes.
 func Refused(name, verb string, err error) error {
 	var wrong *Wrong
 	if errors.As(err, &wrong) {
-		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "%s %s %s, not %.64q", name, verb, wrong.Takes, wrong.Text)
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "%s %s %s%s", name, verb, wrong.Takes, wrong.Not)
 	}
 	return err
 }
@@ -281,7 +294,7 @@ func (p Param) Decode(params any, raw json.RawMessage) error {
 	if d, ok := into.(*time.Duration); ok {
 		var seconds int64
 		if err := json.Unmarshal(raw, &seconds); err != nil || string(raw) == "null" || seconds > p.Max || seconds < p.Min {
-			return &Wrong{fmt.Sprintf("a number of seconds between %d and %d", p.Min, p.Max), string(raw)}
+			return p.wrongFor(fmt.Sprintf("a number of seconds between %d and %d", p.Min, p.Max), string(raw))
 		}
 		*d = time.Duration(seconds) * time.Second
 		return nil
@@ -290,11 +303,14 @@ func (p Param) Decode(params any, raw json.RawMessage) error {
 		return p.wrong("null")
 	}
 	if err := json.Unmarshal(raw, into); err != nil {
+		if p.kind == reflect.TypeFor[map[string]string]() {
+			return p.wrongFor("an object of texts", string(raw))
+		}
 		return p.wrong(string(raw))
 	}
 	for _, text := range p.texts(params) {
 		if !IsText(text) {
-			return &Wrong{"a text without NUL characters", text}
+			return p.wrongFor("a text without NUL characters", text)
 		}
 		if len(p.Choices) > 0 && !slices.Contains(p.Choices, text) {
 			return p.wrong(text)

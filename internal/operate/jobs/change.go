@@ -221,7 +221,7 @@ type retryOneParams struct {
 	oneParams
 	FromNode     string      `name:"from_node"`
 	Set          assignments `name:"set"`
-	Credential   secretText  `name:"credential"`
+	Credential   secretText  `name:"credential" secret:"true"`
 	NoCredential bool        `name:"no_credential"`
 }
 

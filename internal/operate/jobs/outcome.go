@@ -87,7 +87,7 @@ type changed struct {
 	outcomes []Outcome
 	verb     string
 	meant    int  // jobs that were selected
-	dry      bool // nothing was changed, although that was not asked for
+	dry      bool // nothing was changed
 	asked    bool // a dry run was asked for
 }
 

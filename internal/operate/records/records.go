@@ -21,7 +21,7 @@ type Kind[S any] struct {
 	Print     func(*terminal.Printer, S)
 }
 
-// Records reads what was recorded of the aggregates of one kind. It implements Reader.
+// Records reads the events of one kind of aggregates, such as calls. It implements Reader.
 type Records[S any] struct {
 	Kind[S]
 	Pool   *postgres.Pool

@@ -18,7 +18,7 @@ type Registration struct {
 	URL       string            `name:"url" arg:"URL" label:"Address, as in http://10.0.0.7:8188" required:"true"`
 	Labels    []string          `name:"labels" flag:"label" label:"Labels, separated by spaces"`
 	Slots     int               `name:"slots" default:"1" help:"segments that the server runs at the same time"`
-	Headers   map[string]string `name:"headers" flag:"header" help:"header for a proxy in front of it, \"NAME: VALUE\"; encrypted when stored"`
+	Headers   map[string]string `name:"headers" flag:"header" secret:"true" help:"header for a proxy in front of it, \"NAME: VALUE\"; encrypted when stored"`
 	Price     action.Dollars    `name:"price_usd" flag:"price"`
 	ExpiresIn time.Duration     `name:"expires_in" max:"31536000"`
 
