@@ -87,7 +87,8 @@ var installs = []string{
 }
 
 // machinePath matches absolute paths of Unix and of Windows. A path in quotes may contain spaces.
-var machinePath = regexp.MustCompile(`[A-Za-z]:\\(?:[^\\/\n"'<>|:*?]+\\)+[^\s"'<>|:*?\\,;()]*|"(?:[A-Za-z]:[\\/]|/)[^"\n]+"|'(?:[A-Za-z]:[\\/]|/)[^'\n]+'|` +
+var machinePath = regexp.MustCompile(`[A-Za-z]:\\(?:[^\\/\n"'<>|:*?]+\\)+[^\s"'<>|:*?\\,;()]*|` +
+	`"(?:[A-Za-z]:[\\/]|/)[^"\n]+"|'(?:[A-Za-z]:[\\/]|/)[^'\n]+'|` +
 	`(?:[A-Za-z]:[\\/]|\\\\|/)[^\s"'<>|:*?\\/,;]+[\\/][^\s"'<>|:*?,;()]*`)
 
 // scheme matches the beginning of a URL up to the slash before its host.

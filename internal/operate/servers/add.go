@@ -18,7 +18,7 @@ type Registration struct {
 	URL       string            `name:"url" arg:"URL" label:"Address, as in http://10.0.0.7:8188" required:"true"`
 	Labels    []string          `name:"labels" flag:"label" label:"Labels, separated by spaces"`
 	Slots     int               `name:"slots" default:"1" help:"segments that the server runs at the same time"`
-	Headers   map[string]string `name:"headers" flag:"header" secret:"true" help:"header for a proxy in front of it, \"NAME: VALUE\"; encrypted when stored"`
+	Headers   map[string]string `name:"headers" flag:"header" secret:"true"`
 	Price     action.Dollars    `name:"price_usd" flag:"price"`
 	ExpiresIn time.Duration     `name:"expires_in" max:"31536000"`
 
@@ -42,6 +42,7 @@ answer names the server only. It renews what tokens have registered; what an ope
 		Help: map[string]string{
 			"labels":     "label that jobs may request; may be repeated",
 			"price_usd":  "price of a second for metered accounts, in US dollars, such as 0.0005; a registration token has a price of its own",
+			"headers":    "header for a proxy in front of it, \"NAME: VALUE\"; encrypted when stored",
 			"expires_in": "remove the server unless it is added again within this time, in requests a number of seconds; 0 = never",
 		},
 		Commands: []action.Command{{
