@@ -384,6 +384,7 @@ func (s *segmentRun) attempt(ctx context.Context, l server.Lease) ([]string, *re
 		Recorder: a, Ended: a.freeServer, Began: a.running != "",
 		Files: func(id string) driving.NodeFiles { return s.g.Files(s.params.RunRef, id) },
 	})
+	a.made = res.Made
 	if err != nil {
 		return a.failed(ctx, cmp.Or(res.Ran, a.running), err)
 	}
@@ -397,7 +398,7 @@ func (s *segmentRun) attempt(ctx context.Context, l server.Lease) ([]string, *re
 	a.measure(ctx)
 	a.end(job.SegmentDone, "", "", nil)
 	raw, err := segmentResult{Values: refs}.encode()
-	s.done = &doneSegment{run: s, lease: l, result: raw}
+	s.done = &doneSegment{run: s, lease: l, result: raw, attempt: a}
 	return refs, nil, err
 }
 

@@ -26,8 +26,9 @@ type segmentAttempt struct {
 	row     *server.Server
 	srv     comfyui.Server
 	shown   []nodecache.Shown
-	loading time.Duration // run time of the nodes that load models
-	freedAt time.Time     // when the prompt ended
+	loading time.Duration  // run time of the nodes that load models
+	freedAt time.Time      // when the prompt ended
+	made    []comfyui.File // files of the prompt on its server of which the account has copies
 
 	ended   map[string]bool      // nodes whose end earlier attempts, or drivers, recorded
 	past    []job.SegmentEndedV1 // earlier attempts that were given up

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
+	"github.com/millrace-dev/millrace/internal/comfyui"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/eventlog"
@@ -53,6 +55,8 @@ type doneSegment struct {
 	run    *segmentRun
 	lease  server.Lease
 	result json.RawMessage
+
+	attempt *segmentAttempt
 }
 
 // release ends the lease of the segment that has run, if there is one.
@@ -62,7 +66,11 @@ func (c *chain) release(ctx context.Context) error {
 		return nil
 	}
 	c.done = nil
-	return d.run.release(ctx, d.lease, d.result)
+	err := d.run.release(ctx, d.lease, d.result)
+	if err == nil {
+		d.attempt.removeFiles(ctx)
+	}
+	return err
 }
 
 // end returns the end of the lease for the transaction that ends the run, or nil.
@@ -86,8 +94,35 @@ func (c *chain) finish(ctx context.Context, p FinishParams) error {
 		err = d.run.Pool.Store().Drop(ctx, d.lease)
 	}
 	d.run.Pool.Freed()
+	if err == nil {
+		d.attempt.removeFiles(ctx)
+	}
 	return err
 }
+
+// removeWithin bounds the removal of the files of a prompt.
+const removeWithin = 2 * time.Second
+
+// removeFiles removes files of the prompt from its server, if the server has the node pack. The end of the segment, with the
+// names of the copies, is recorded: no driver needs the files any more. If it fails, the files stay.
+func (s *segmentAttempt) removeFiles(ctx context.Context) {
+	offers := s.Pool.Offers(s.row.ID)
+	if len(s.made) == 0 || offers == nil || !offers(losslessSaver) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeWithin)
+	defer cancel()
+	err := s.srv.Remove(ctx, comfyui.NewPromptID(s.lease.Prompt(s.lease.Attempt)), s.made)
+	switch {
+	case fault.Is(err, fault.NotFound):
+		s.g.Log.Debug("node pack too old to remove files", "server", s.row.URL)
+	case err != nil:
+		s.g.Log.Warn("files not removed from a server", "server", s.row.URL, "job_id", s.key.Job, "error", err)
+	}
+}
+
+// losslessSaver is a class of the node pack that removes files.
+const losslessSaver = "LosslessSaveImage"
 
 // release stores the result of the segment and ends the lease, in one transaction with the pending events.
 func (s *segmentRun) release(ctx context.Context, l server.Lease, raw json.RawMessage) error {

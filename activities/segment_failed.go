@@ -234,6 +234,7 @@ func (s *segmentAttempt) over(ctx context.Context, f *segmentFailure) error {
 	if err != nil {
 		return err
 	}
+	s.removeFiles(ctx)
 	return f
 }
 

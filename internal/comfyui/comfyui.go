@@ -94,7 +94,15 @@ type Files interface {
 	// beyond the limit and with CodeLost if the file ends before its announced size. CodeNotFound means that the
 	// server does not have the file, or no longer has it.
 	Fetch(ctx context.Context, file File, limit int64) (*Download, error)
+
+	// Remove removes files that a prompt made in the output folder, below FilesFolder and its id, or in the temp folder. Files
+	// that are not there are ignored. The server refuses all other files. CodeServerFileNotFound means that the server cannot
+	// remove files, because it lacks the node pack of this repository.
+	Remove(ctx context.Context, id PromptID, files []File) error
 }
+
+// FilesFolder is the folder on servers below which prompts of this program read and save files.
+const FilesFolder = "millrace"
 
 // PromptID identifies a prompt: a UUID in its canonical lower-case form. Ids of other clients, as in a Queue, may be
 // any text.

@@ -40,7 +40,7 @@ func dial(t testing.TB, address string, opts comfyui.Options) *comfyui.Client {
 func TestClientOnTheSimulator(t *testing.T) {
 	t.Parallel()
 	comfyuitest.Run(t, func(t testing.TB) comfyui.Server {
-		return dial(t, machine(t, sim.Options{Step: step}).URL(), comfyui.Options{})
+		return dial(t, machine(t, sim.Options{Step: step, Pack: true}).URL(), comfyui.Options{})
 	}, comfyuitest.Options{})
 }
 

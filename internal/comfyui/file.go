@@ -10,6 +10,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -163,6 +164,37 @@ func (c *Client) openDownload(ctx context.Context, watched *watchdog, u *url.URL
 
 func tooLarge(limit int64) error {
 	return fault.New(fault.Exhausted, fault.CodeTooLarge, "the file exceeds %d bytes", limit)
+}
+
+// maxRemoved bounds the files of one request; the node pack accepts no more.
+const maxRemoved = 1000
+
+// Remove implements Files.
+func (c *Client) Remove(ctx context.Context, id PromptID, files []File) error {
+	type named struct {
+		Filename  string `json:"filename"`
+		Subfolder string `json:"subfolder"`
+		Type      Folder `json:"type"`
+	}
+	for some := range slices.Chunk(files, maxRemoved) {
+		list := make([]named, len(some))
+		for i, f := range some {
+			if err := f.check(); err != nil {
+				return err
+			}
+			list[i] = named{f.Name, f.Subfolder, f.Type}
+		}
+		a, err := c.post(ctx, "/lossless/remove", map[string]any{"prompt_id": id, "files": list})
+		switch {
+		case err != nil:
+			return err
+		case a.status == http.StatusNotFound || a.status == http.StatusMethodNotAllowed:
+			return fault.New(fault.NotFound, fault.CodeServerFileNotFound, "the server has no node pack that removes files")
+		case a.status != http.StatusOK:
+			return statusError(a)
+		}
+	}
+	return nil
 }
 
 // content is the body of a download, with a bound and classified errors.

@@ -3,11 +3,16 @@ package servers_test
 import (
 	"encoding/json"
 	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/sim/comfyui"
 	"github.com/millrace-dev/millrace/test/served"
 )
@@ -41,6 +46,38 @@ func TestGraphsOnBothSides(t *testing.T) {
 		require.Equal(t, "completed", s.ended(s.submit(inverted(102))))
 		require.Len(t, machine.Runs(), ran+1, "whether classes of servers are pure is not known")
 	})
+}
+
+// Files that the account has are removed from a server with the node pack; files of other programs stay.
+func TestStoredFilesLeaveTheirServer(t *testing.T) {
+	s := start(t, comfyui.Options{Pack: true, Without: []string{"ImageInvert"}})
+	m := s.machines[0]
+	files := func() []string { return append(m.Files(node.FolderOutput), m.Files(node.FolderTemp)...) }
+	for seed := range 2 { // the second prompt finds the first one's nodes in the cache of the server
+		var own struct {
+			Prompt string `json:"prompt_id"`
+		}
+		res, err := http.Post(m.URL()+"/prompt", "application/json", strings.NewReader(`{"prompt":{
+			"1":{"class_type":"EmptyImage","inputs":{"width":16,"height":16,"batch_size":1,"color":`+strconv.Itoa(seed)+`}},
+			"2":{"class_type":"SaveImage","inputs":{"images":["1",0],"filename_prefix":"millrace/own"}},
+			"3":{"class_type":"PreviewImage","inputs":{"images":["1",0]}}}}`))
+		require.NoError(t, err)
+		require.NoError(t, json.NewDecoder(res.Body).Decode(&own))
+		require.NoError(t, res.Body.Close())
+		require.NotEmpty(t, own.Prompt)
+		s.await("the files of another program", func() bool { return len(files()) == 2*(seed+1) })
+		before := files()
+		id := s.submit(inverted(110))
+		require.Equal(t, "completed", s.ended(id))
+		require.Len(t, s.images(id), 2, "the account has the picture and the preview")
+		s.await("the removal of the job's files", func() bool { return slices.Equal(files(), before) })
+	}
+	m.Inject(comfyui.Raise, 1)
+	before, failing := files(), inverted(111)
+	failing["10"] = served.Node("EmptyImage", map[string]any{"width": 32, "height": 32, "batch_size": 1, "color": 7})
+	failing["0"] = served.Node("SaveImage", map[string]any{"images": []any{"10", 0}, "filename_prefix": "early"})
+	require.NotEqual(t, "completed", s.ended(s.submit(failing)))
+	s.await("the removal of a failed job's files", func() bool { return slices.Equal(files(), before) })
 }
 
 // inverted is text2img with a preview on the server, and its picture inverted locally.

@@ -6,9 +6,11 @@ import (
 	"image/color"
 	"image/png"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/comfyui"
@@ -96,6 +98,30 @@ var files = map[string]func(*testing.T, *bench){
 		size := 4 * 4 * 8 * 8 // float32, four channels of 8 × 8
 		require.Equal(t, first[len(first)-size:], second[len(second)-size:])
 	},
+	"FilesOfAPromptAreRemoved": func(t *testing.T, b *bench) {
+		p := prompt(t, b.picture(0x123456))
+		p.Client = string(p.ID)
+		p.Graph = bytes.ReplaceAll(p.Graph, []byte("suite/"), []byte(comfyui.FilesFolder+"/"+string(p.ID)+"/"))
+		state := b.runAny(t, p)
+		require.Equal(t, comfyui.Completed, state.Status)
+		saved, shown := state.Outcome.Outputs["2"].Files[0], state.Outcome.Outputs["3"].Files[0]
+		if !b.hasPack(t) {
+			require.Equal(t, fault.CodeServerFileNotFound, fault.CodeOf(b.Remove(b.ctx, p.ID, []comfyui.File{saved, shown})))
+			return
+		}
+		other := b.run(t, b.picture(0x654321)).Outputs["2"].Files[0]
+		require.Error(t, b.Remove(b.ctx, p.ID, []comfyui.File{saved, other}), "a file of another prompt")
+		require.Error(t, b.Remove(b.ctx, comfyui.NewPromptID(uuid.New()), []comfyui.File{saved}), "another prompt")
+		require.NotEmpty(t, b.read(t, saved))
+		for range 2 { // a repeated request finds nothing to do
+			require.NoError(t, b.Remove(b.ctx, p.ID, []comfyui.File{saved, shown}))
+		}
+		for _, f := range []comfyui.File{saved, shown} {
+			_, err := b.Fetch(b.ctx, f, maxFile)
+			require.Equal(t, fault.CodeServerFileNotFound, fault.CodeOf(err))
+		}
+		require.NotEmpty(t, b.read(t, other))
+	},
 }
 
 // put stores a file in a subfolder.
@@ -127,4 +153,12 @@ func (b *bench) decode(t *testing.T, f comfyui.File) image.Image {
 	picture, err := png.Decode(bytes.NewReader(b.read(t, f)))
 	require.NoError(t, err)
 	return picture
+}
+
+// hasPack reports whether the server has the node pack of this repository.
+func (b *bench) hasPack(t *testing.T) bool {
+	t.Helper()
+	classes, err := b.Classes(b.ctx, "")
+	require.NoError(t, err)
+	return slices.Contains(classes.Names, "LosslessSaveImage")
 }

@@ -220,7 +220,7 @@ func (u *uploads) ensure(ctx context.Context, r *Run, up upload) (string, error)
 	if ok && r.NewPrompt {
 		return known, nil
 	}
-	stored, err := r.Server.Put(ctx, comfyui.Upload{Name: name, Subfolder: rootFolder, Size: up.size, Body: up.body})
+	stored, err := r.Server.Put(ctx, comfyui.Upload{Name: name, Subfolder: comfyui.FilesFolder, Size: up.size, Body: up.body})
 	if err != nil {
 		return "", err
 	}

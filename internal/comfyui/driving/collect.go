@@ -10,6 +10,7 @@ import (
 	"io"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/millrace-dev/millrace/internal/comfyui"
@@ -118,4 +119,48 @@ func renamedFile(element json.RawMessage, files map[string]node.File) any {
 		}
 	}
 	return element
+}
+
+// keepFiles notes the files of a node of the graph. The files of expansions are left out: the server's cache may name them in the
+// outputs of later prompts, like those of a cached node.
+func (f *follower) keepFiles(id string, out comfyui.Output) {
+	if f.c.node(id) != nil && !f.cached[id] && out.Err == nil {
+		f.files[id] = out.Files
+	}
+}
+
+// made returns the files of recorded nodes: the account has copies.
+func (f *follower) made() (files []comfyui.File) {
+	for id, some := range f.files {
+		if f.recorded[id] && f.c.saves(id) {
+			files = append(files, f.c.removable(some)...)
+		}
+	}
+	return files
+}
+
+// exported returns the files through which values left the server. Pictures in the temp folder are left out: the server's cache
+// may name them in the outputs of later prompts.
+func (f *follower) exported(outcome *comfyui.Outcome) (files []comfyui.File) {
+	for _, p := range f.c.outputs {
+		for _, file := range f.c.removable(outcome.Outputs[p.id].Files) {
+			if file.Type == comfyui.FolderOutput {
+				files = append(files, file)
+			}
+		}
+	}
+	return files
+}
+
+// saves reports whether every prompt runs a node of the graph again, so that no other prompt names its files.
+func (c *compiled) saves(id string) bool {
+	inputs := c.prompt[id].Inputs
+	return inputs[prefixInput] != nil || inputs[distinctInput] != nil
+}
+
+// removable returns the files that the server removes on request: those in the temp folder and in the folder of the prompt.
+func (c *compiled) removable(files []comfyui.File) []comfyui.File {
+	return slices.DeleteFunc(slices.Clone(files), func(f comfyui.File) bool {
+		return f.Type != comfyui.FolderTemp && (f.Type != comfyui.FolderOutput || !strings.HasPrefix(f.Subfolder+"/", c.root+"/"))
+	})
 }

@@ -76,9 +76,10 @@ type Run struct {
 
 // Result is the result of a segment.
 type Result struct {
-	Outputs []node.Value  // in the order of graph.Segment.Outputs
-	Took    time.Duration // run time of the prompt on the server; for a prompt that was found again, the time since then
-	Ran     string        // after an error, the node of the segment that ran, or whose output was copied; "" = not known
+	Outputs []node.Value   // in the order of graph.Segment.Outputs
+	Took    time.Duration  // run time of the prompt on the server; for a prompt that was found again, the time since then
+	Made    []comfyui.File // files of the prompt on its server that are not needed after the result is recorded
+	Ran     string         // after an error, the node of the segment that ran, or whose output was copied; "" = not known
 }
 
 // ErrHandedOver is the cause, or in the chain of the cause, of a context that ends because another driver takes over
@@ -143,12 +144,13 @@ func (d *Driver) Drive(ctx context.Context, r Run) (Result, error) {
 	f := newFollower(d, &r, c)
 	outcome, err := f.run(ctx)
 	if err != nil {
-		return Result{Ran: f.ran()}, serverLost(ctx, err)
+		return Result{Ran: f.ran(), Made: f.made()}, serverLost(ctx, err)
 	}
 	res := Result{Took: time.Since(f.began)}
 	if res.Outputs, err = f.outputs(ctx, outcome); err != nil {
-		return Result{Ran: f.ran()}, serverLost(ctx, err)
+		return Result{Ran: f.ran(), Made: f.made()}, serverLost(ctx, err)
 	}
+	res.Made = append(f.made(), f.exported(outcome)...)
 	return res, nil
 }
 

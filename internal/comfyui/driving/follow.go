@@ -36,14 +36,15 @@ type follower struct {
 	freed           bool
 	succeeded       bool // the server has reported success
 	attached        *attachment
-	copying         chan copied     // capacity 1: receives the files of a node when they have been copied
-	buffered        []comfyui.Event // events that arrived during the copy
+	files           map[string][]comfyui.File // files of the nodes of the graph that the prompt ran
+	copying         chan copied               // capacity 1: receives the files of a node when they have been copied
+	buffered        []comfyui.Event           // events that arrived during the copy
 }
 
 func newFollower(d *Driver, r *Run, c *compiled) *follower {
 	f := &follower{
 		d: d, r: r, c: c, began: time.Now(), since: map[string]time.Time{}, recorded: map[string]bool{}, cached: map[string]bool{},
-		inner: map[string]*job.Expansion{}, values: map[string]comfyui.Output{}, exists: r.Began,
+		inner: map[string]*job.Expansion{}, values: map[string]comfyui.Output{}, files: map[string][]comfyui.File{}, exists: r.Began,
 	}
 	for i := range r.Segment.Nodes {
 		if id := r.Segment.Nodes[i].ID; r.Recorder.Recorded(id) {

@@ -228,6 +228,7 @@ func (f *follower) executed(ctx context.Context, e comfyui.Executed) {
 	if !ok {
 		f.values[id] = e.Output
 	}
+	f.keepFiles(id, e.Output)
 	if !ok || f.recorded[id] {
 		return
 	}
@@ -283,6 +284,7 @@ func (f *follower) recordOutcome(ctx context.Context, outcome *comfyui.Outcome) 
 		return err
 	}
 	for _, id := range f.all(outcome) {
+		f.keepFiles(id, outcome.Outputs[id])
 		if f.recorded[id] {
 			continue
 		}

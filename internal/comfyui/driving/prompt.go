@@ -51,13 +51,10 @@ type exportedValue struct {
 
 func (c *compiled) node(id string) *graph.PlanNode { return c.nodes[id] }
 
-// rootFolder is the folder on servers in which prompts of this program read and save files.
-const rootFolder = "millrace"
-
 // compile builds the prompt except for the parts that need uploads.
 func (d *Driver) compile(r *Run) (*compiled, error) {
 	c := &compiled{
-		r: r, d: d, nodes: map[string]*graph.PlanNode{}, root: rootFolder + "/" + string(r.Prompt),
+		r: r, d: d, nodes: map[string]*graph.PlanNode{}, root: comfyui.FilesFolder + "/" + string(r.Prompt),
 		prompt: map[string]promptNode{}, prefix: "millrace", uploaded: map[string]any{}, serves: map[string]string{},
 	}
 	for i := range r.Segment.Nodes {

@@ -165,6 +165,9 @@ func (s *Server) routes() {
 		s.mux.HandleFunc(pattern[0]+" /api"+pattern[1], handle)
 	}
 	s.mux.HandleFunc("GET /extensions/{pack}/{file}", s.webFile)
+	if s.opts.Pack {
+		s.mux.HandleFunc("POST /lossless/remove", s.removeFiles)
+	}
 	s.mux.HandleFunc("POST /sim/faults/{name}", s.control)
 	s.mux.HandleFunc("DELETE /sim/faults", func(http.ResponseWriter, *http.Request) { s.Clear() })
 	s.mux.HandleFunc("GET /sim/runs", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, s.Runs()) })
