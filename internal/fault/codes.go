@@ -44,8 +44,8 @@ const (
 	CodeSubscriptionInactive  Code = "subscription_inactive"   // the account has no active subscription
 	CodeInsufficientCredits   Code = "insufficient_credits"    // the account has too little credit
 	CodeQueueFull             Code = "queue_full"              // the account has too many waiting jobs
-	CodeDeploymentNotReady    Code = "deployment_not_ready"    // an operator drains the queue: new work is refused
-	CodeDeploymentStopped     Code = "deployment_stopped"      // an operator stopped the queue
+	CodeDeploymentNotReady    Code = "deployment_not_ready"    // an operator drains the queue, or the deployment lacks a class or a file
+	CodeDeploymentStopped     Code = "deployment_stopped"      // an operator stopped the queue, or the deployment is stopped
 	CodeJobNotFound           Code = "job_not_found"           // the account has no such job
 	CodeJobNotFinished        Code = "job_not_finished"        // only a job that has ended can be run again
 	CodeJobFinished           Code = "job_finished"            // the job has ended
@@ -56,6 +56,12 @@ const (
 	CodeInvalidAssignment     Code = "invalid_assignment"      // an input to be set does not exist, or does not accept the value
 	CodeOutputUnavailable     Code = "output_unavailable"      // the bytes of a file are no longer stored
 	CodeNodeExecutionError    Code = "node_execution_error"    // a node of the job failed
+)
+
+// Deployments.
+const (
+	CodeDeploymentNotFound Code = "deployment_not_found" // the account has no deployment with this name or id
+	CodeInvalidDeployment  Code = "invalid_deployment"   // the name, graph or share of a deployment breaks a rule
 )
 
 // Assets, files and exports.

@@ -10,6 +10,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/audit"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/domain/credit"
+	"github.com/millrace-dev/millrace/internal/domain/deployment"
 	"github.com/millrace-dev/millrace/internal/domain/download"
 	"github.com/millrace-dev/millrace/internal/domain/export"
 	"github.com/millrace-dev/millrace/internal/domain/gate"
@@ -24,5 +25,6 @@ import (
 func Registry() (*eventlog.Registry, error) {
 	r := eventlog.NewRegistry()
 	return r, errors.Join(job.Register(r), asset.Register(r), credit.Register(r), call.Register(r), gate.Register(r), account.Register(r),
-		hidden.Register(r), audit.Register(r), webhook.Register(r), export.Register(r), download.Register(r), server.Register(r))
+		hidden.Register(r), audit.Register(r), webhook.Register(r), export.Register(r), download.Register(r), server.Register(r),
+		deployment.Register(r))
 }

@@ -17,6 +17,7 @@ import (
 type Source struct {
 	Prompt    json.RawMessage            `json:"prompt"`
 	ExtraData map[string]json.RawMessage `json:"extra_data,omitempty"`
+	Inputs    map[string]json.RawMessage `json:"inputs,omitempty"` // of a call of a deployment, by name
 }
 
 // Previews reports whether clients want previews of slow nodes. As in ComfyUI, extra_data.preview_method "none" turns
@@ -83,7 +84,7 @@ func (s Source) WorkflowID() string {
 
 // document stores the submission: in the event if it is small, otherwise as a blob.
 func (s *Service) document(ctx context.Context, sub Submission) (Document, error) {
-	raw, err := json.Marshal(Source{Prompt: sub.Prompt, ExtraData: sub.ExtraData})
+	raw, err := json.Marshal(Source{Prompt: sub.Prompt, ExtraData: sub.ExtraData, Inputs: sub.Inputs})
 	if err != nil {
 		return Document{}, fmt.Errorf("encode the submission: %w", err)
 	}

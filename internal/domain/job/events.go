@@ -42,7 +42,20 @@ type SubmittedV1 struct {
 	WorkflowID string `json:"workflow_id,omitempty"` // of the editor's workflow
 
 	PublicID PublicID `json:"public_id,omitempty"` // chosen by the client; absent = the job's own id
+
+	Deployment *Deployed `json:"deployment,omitempty"` // set for a call of a deployment
 }
+
+// Deployed names the deployment that a job is a call of, and the version of its graph. The named inputs are in the document.
+type Deployed struct {
+	ID      string            `json:"id"`
+	Name    string            `json:"name"` // at the time of the call
+	Version int               `json:"version"`
+	Outputs map[string]string `json:"outputs,omitempty"` // names of outputs by the nodes that make them
+}
+
+// Output returns the name of the output that a node makes, "" for another node.
+func (d *Deployed) Output(node string) string { return d.Outputs[node] }
 
 // AdmittedV1 records that the job got a slot: the run may start.
 type AdmittedV1 struct {

@@ -72,6 +72,7 @@ type Job struct {
 	NodesTotal  int               `json:"nodes_total"`
 	Metadata    map[string]string `json:"metadata,omitempty"`
 	Origin      *Origin           `json:"origin,omitempty"`      // of a retry
+	Deployment  *Deployed         `json:"deployment,omitempty"`  // of a call of a deployment
 	WorkflowID  string            `json:"workflow_id,omitempty"` // of the editor's workflow
 	Run         int               `json:"run"`                   // run number, 0 before admission
 	Execution   string            `json:"execution,omitempty"`   // of the workflow that began the run

@@ -138,7 +138,7 @@ func (t Retrier) submission(ctx context.Context, r Retry, state Job, first Submi
 	return Submission{
 		Account: state.Account, RequestID: r.RequestID, Surface: first.Surface, ClientID: first.ClientID,
 		Prompt: source.Prompt, ExtraData: source.ExtraData, Credential: r.Credential, Targets: first.Targets,
-		Metadata: first.Metadata, Origin: origin, Actor: r.Actor, Reason: r.Reason,
+		Metadata: first.Metadata, Origin: origin, Actor: r.Actor, Reason: r.Reason, Deployment: first.Deployment, Inputs: source.Inputs,
 		graph: g,
 	}, nil
 }

@@ -38,6 +38,10 @@ type Submission struct {
 	Actor          string  // who submitted it; "" = the account
 	Reason         string
 
+	Deployment *Deployed                  // set for a call of a deployment
+	Inputs     map[string]json.RawMessage // of the call, by name
+	RouteKey   string                     // as in NewJob
+
 	graph *graph.Graph // the parsed Prompt; nil = not parsed yet
 }
 
@@ -209,7 +213,9 @@ func (s *Service) newJob(ctx context.Context, sub Submission, accepted *graph.Ac
 			Surface: sub.Surface, ClientID: sub.ClientID, Document: doc, Targets: accepted.Outputs,
 			NodesTotal: accepted.NodeCount(), Metadata: sub.Metadata, Credential: sub.Credential != "", Origin: sub.Origin,
 			WorkflowID: Source{ExtraData: sub.ExtraData}.WorkflowID(), PublicID: sub.PublicID,
+			Deployment: sub.Deployment,
 		},
+		RouteKey: sub.RouteKey,
 	}
 	n.Price = s.Price
 	if s.Segments != nil {

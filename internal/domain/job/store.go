@@ -46,6 +46,7 @@ type NewJob struct {
 	Reason         string
 	Bounds         Bounds
 	Price          Price // of a metered account
+	RouteKey       string // for which the deployment must choose the submitted version; "" = the version is fixed
 }
 
 // Admission is the result of Submit.
@@ -102,7 +103,8 @@ type CancelRequest struct {
 // Store runs the transactions on jobs. Each locks the account's admission row first and appends its events last.
 type Store interface {
 	// Submit records the job as admitted or queued. Fault codes: queue_full, insufficient_credits (Exhausted),
-	// idempotency_key_reuse (Conflict), duplicate_job (Conflict: the account has a job with that public id).
+	// idempotency_key_reuse (Conflict), duplicate_job (Conflict: the account has a job with that public id). A call whose
+	// version does not answer any more is deployment.ErrMoved.
 	Submit(ctx context.Context, n NewJob) (Admission, error)
 	// End records the end of a run, frees its slot and admits waiting jobs. It may return ErrRecordedInPart or ErrOvertaken.
 	End(ctx context.Context, e Ending) (Ended, error)

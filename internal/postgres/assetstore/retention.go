@@ -111,8 +111,8 @@ func (s *Store) Forget(ctx context.Context) error {
 // documentBlob is the expression of the index events_document, letter for letter.
 const documentBlob = `substring(data::text from '"document":\{"blob":"(blake3:[0-9a-f]{64})"\}')`
 
-// Referenced implements asset.References: it returns the blobs of files, thumbnails and archives, and of large
-// submissions, to which only their events refer.
+// Referenced implements asset.References: it returns the blobs of files, thumbnails, archives and versions of deployments, and
+// of large submissions, to which only their events refer.
 func (s *Store) Referenced(ctx context.Context, refs []blob.Ref) (map[blob.Ref]bool, error) {
 	hashes, names := make([][]byte, len(refs)), make([]string, len(refs))
 	for i, ref := range refs {
@@ -131,6 +131,7 @@ func (s *Store) Referenced(ctx context.Context, refs []blob.Ref) (map[blob.Ref]b
 			or exists (select from files where thumbnail = h)
 			or exists (select from userdata where hash = h)
 			or exists (select from job_archives where archive = h) or exists (select from job_archives where document = h)
+			or exists (select from deployment_versions where digest = h)
 		union all
 		select decode(substr(n, 8), 'hex') from unnest($2::text[]) n where exists (
 			select from events where type = 'job.submitted.v1' and `+documentBlob+` = n and `+documentBlob+` is not null)`, hashes, names)

@@ -8,11 +8,13 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/millrace-dev/millrace/internal/domain/deployment"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/deploymentstore"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
@@ -21,7 +23,8 @@ type submission struct {
 	job.NewJob
 	first uuid.UUID // of its events
 
-	repeated bool // the account has chosen its public id before
+	routing  deployment.Routing // of the deployment, if it chooses the version
+	repeated bool               // the account has chosen its public id before
 	admitted bool
 	append   *eventstore.Prepared
 	intents  []outbox.Intent // after the commit
@@ -46,7 +49,10 @@ func (n *submission) claims() bool {
 
 // queueClaims queues the statements that write what the submission claims: its files, its idempotency key and its public id.
 func (n *submission) queueClaims(q *pgx.Batch, fail func(error)) {
-	n.repeated, n.admitted, n.append, n.intents = false, false, nil, nil
+	n.repeated, n.admitted, n.append, n.intents, n.routing = false, false, nil, nil, deployment.Routing{}
+	if n.RouteKey != "" {
+		deploymentstore.QueueRouting(q, n.Submitted.Deployment.ID, &n.routing)
+	}
 	if n.Submitted.PublicID != "" {
 		n.queueTaken(q, fail)
 	}
@@ -103,6 +109,9 @@ func (n *submission) decide(ctx context.Context, t *changes, tx postgres.Tx, c *
 	if n.repeated {
 		return nil, duplicateJob(nil)
 	}
+	if err := n.routed(); err != nil {
+		return nil, n.refuse(c, err)
+	}
 	reserved, err := t.store.reserve(ctx, tx, t.state, &n.NewJob)
 	if fault.Is(err, fault.Exhausted) {
 		return nil, n.refuse(c, err)
@@ -115,6 +124,21 @@ func (n *submission) decide(ctx context.Context, t *changes, tx postgres.Tx, c *
 	t.state.enter(n.admitted, n.Price.Hold())
 	n.append, err = t.store.events.Prepare(n.begin())
 	return reserved, err
+}
+
+// routed returns why the version of a call does not answer it, or nil.
+func (n *submission) routed() error {
+	if n.RouteKey == "" {
+		return nil
+	}
+	called := n.Submitted.Deployment
+	if err := n.routing.Refusal(called.Name); err != nil {
+		return err
+	}
+	if n.routing.Of(n.RouteKey) != called.Version {
+		return deployment.ErrMoved
+	}
+	return nil
 }
 
 // refuse refuses the submission alone, if it has written nothing.

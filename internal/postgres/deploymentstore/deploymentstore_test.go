@@ -1,0 +1,292 @@
+package deploymentstore_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/domain/deployment"
+	"github.com/millrace-dev/millrace/internal/domain/eventtypes"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
+	"github.com/millrace-dev/millrace/internal/postgres/deploymentstore"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
+	"github.com/millrace-dev/millrace/internal/postgres/jobstore"
+	"github.com/millrace-dev/millrace/internal/postgres/storetest"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
+	"github.com/millrace-dev/millrace/internal/storage/blob/blobtest/mem"
+)
+
+const acme = "acme"
+
+var by = deployment.By{Actor: "ada", Reason: "a test"}
+
+// fixture is a service over an empty database.
+type fixture struct {
+	*deployment.Service
+	pool   *pgxpool.Pool
+	events *eventstore.Store
+	types  *eventlog.Registry
+	jobs   *jobstore.Store
+	store  *deploymentstore.Store
+}
+
+func newFixture(t *testing.T) fixture {
+	t.Helper()
+	pool := storetest.OpenPool(t, storetest.NewDatabase(t))
+	types, err := eventtypes.Registry()
+	require.NoError(t, err)
+	events := eventstore.New(pool, types, nil)
+	store := deploymentstore.New(pool, events)
+	return fixture{
+		deployment.NewService(deployment.Deps{Store: store, Blobs: mem.New()}), pool, events, types, jobstore.New(pool, events), store,
+	}
+}
+
+// content returns a content that differs from others by n.
+func content(n int) deployment.Content {
+	return deployment.Content{Graph: json.RawMessage(fmt.Sprintf(`{"1":{"class_type":"A","inputs":{"n":%d}}}`, n)), Schema: json.RawMessage(`{}`)}
+}
+
+func (f fixture) add(t *testing.T, name string, n int) deployment.Added {
+	t.Helper()
+	added, err := f.Add(t.Context(), acme, name, content(n), by)
+	require.NoError(t, err)
+	return added
+}
+
+// call records a call of a deployment on a version.
+func (f fixture) call(t *testing.T, d deployment.Deployment, version int, key string) error {
+	t.Helper()
+	_, err := f.jobs.Submit(t.Context(), job.NewJob{
+		ID: job.NewID(), Account: acme, Bounds: job.Bounds{Slots: 1, QueueDepth: 1 << 20}, RouteKey: key, Operation: "jobs",
+		Submitted: job.SubmittedV1{
+			Surface: job.SurfaceV2, Document: job.Document{Inline: "{}"}, Deployment: &job.Deployed{ID: string(d.ID), Name: d.Name, Version: version},
+		},
+	})
+	return err
+}
+
+func TestLifeOfADeployment(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ctx := t.Context()
+	first := f.add(t, "portrait", 1)
+	require.True(t, first.Created)
+	require.Equal(t, 1, first.Deployment.Live)
+	d := first.Deployment
+	second := f.add(t, "portrait", 2)
+	require.Equal(t, 2, second.Version.Number)
+	require.Equal(t, 1, second.Deployment.Live, "a later version answers nothing yet")
+	again := f.add(t, "portrait", 1)
+	require.True(t, again.Same)
+	require.Equal(t, 1, again.Version.Number)
+	require.Equal(t, second.Deployment.Revision, again.Deployment.Revision, "nothing was recorded")
+
+	byID, err := f.Find(ctx, acme, string(d.ID))
+	require.NoError(t, err)
+	require.Equal(t, "portrait", byID.Name)
+	for _, name := range []string{"portrait", string(d.ID)} {
+		_, err = f.Find(ctx, "other", name)
+		require.Equal(t, fault.CodeDeploymentNotFound, fault.CodeOf(err))
+	}
+
+	promote := func(version, percent int) deployment.Deployment {
+		t.Helper()
+		d, err := f.Promote(ctx, deployment.Promotion{Account: acme, Name: "portrait", Version: version, Percent: percent, By: by})
+		require.NoError(t, err)
+		return d
+	}
+	require.Equal(t, deployment.Share{Version: 2, Percent: 10}, promote(2, 10).Share)
+	require.Equal(t, 2, promote(2, 100).Live)
+	d, err = f.RollBack(ctx, acme, "portrait", by)
+	require.NoError(t, err)
+	require.Equal(t, 1, d.Live)
+	_, err = f.RollBack(ctx, acme, "portrait", by)
+	require.True(t, fault.Is(err, fault.Conflict), err)
+	_, err = f.Promote(ctx, deployment.Promotion{Account: acme, Name: "portrait", Version: 3, Percent: 100, By: by})
+	require.Equal(t, fault.CodeVersionNotFound, fault.CodeOf(err))
+
+	require.NoError(t, f.call(t, d, 1, "k"))
+	_, err = f.Stop(ctx, acme, "portrait", by)
+	require.NoError(t, err)
+	require.Equal(t, fault.CodeDeploymentStopped, fault.CodeOf(f.call(t, d, 1, "k")))
+	_, err = f.Start(ctx, acme, "portrait", by)
+	require.NoError(t, err)
+	require.ErrorIs(t, f.call(t, d, 2, "k"), deployment.ErrMoved)
+	d, err = f.Delete(ctx, acme, "portrait", by)
+	require.NoError(t, err)
+	require.Equal(t, deployment.Deleted, d.State)
+	require.Equal(t, fault.CodeDeploymentNotFound, fault.CodeOf(f.call(t, d, 1, "k")))
+
+	reborn := f.add(t, "portrait", 1)
+	require.True(t, reborn.Created, "the name of a deleted deployment is free")
+	require.NotEqual(t, d.ID, reborn.Deployment.ID)
+	all, err := f.List(ctx, acme)
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+
+	recorded, err := eventlog.Collect(eventlog.Read(ctx, f.events, d.ID.Stream(), 0))
+	require.NoError(t, err)
+	for _, rec := range recorded {
+		require.Equal(t, eventlog.Meta{Actor: "ada", Reason: "a test"}, rec.Meta)
+	}
+	fresh, err := eventlog.Fold(f.types, eventlog.All(recorded), deployment.Deployment{}, deployment.Fold)
+	require.NoError(t, err)
+	require.Equal(t, deployment.Deleted, fresh.State)
+}
+
+// The blobs of versions are kept as long as their deployment.
+func TestContentsOfVersionsAreNotCollected(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	added := f.add(t, "portrait", 1)
+	files := assetstore.New(f.pool, f.events)
+	needed, err := files.Referenced(t.Context(), []blob.Ref{added.Version.Digest})
+	require.NoError(t, err)
+	require.True(t, needed[added.Version.Digest])
+	_, err = f.Delete(t.Context(), acme, "portrait", by)
+	require.NoError(t, err)
+	needed, err = files.Referenced(t.Context(), []blob.Ref{added.Version.Digest})
+	require.NoError(t, err)
+	require.Empty(t, needed)
+}
+
+// Commands at the same time are decided one after another: each is recorded, and none gets lost.
+func TestCommandsAtTheSameTime(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	var group sync.WaitGroup
+	var created, failed atomic.Int32
+	for n := range 5 {
+		group.Go(func() {
+			added, err := f.Add(t.Context(), acme, "portrait", content(n), by)
+			if err != nil {
+				failed.Add(1)
+			}
+			if added.Created {
+				created.Add(1)
+			}
+		})
+	}
+	group.Wait()
+	require.Zero(t, failed.Load())
+	require.EqualValues(t, 1, created.Load())
+	for range 2 {
+		for version := range 2 {
+			group.Go(func() {
+				p := deployment.Promotion{Account: acme, Name: "portrait", Version: version + 1, Percent: 100, By: by}
+				if _, err := f.Promote(t.Context(), p); err != nil {
+					failed.Add(1)
+				}
+			})
+		}
+	}
+	group.Wait()
+	require.Zero(t, failed.Load())
+	d, err := f.Find(t.Context(), acme, "portrait")
+	require.NoError(t, err)
+	require.Len(t, d.Versions, 5)
+	another := deploymentstore.New(f.pool, f.events) // of a process that remembers nothing
+	same, err := another.Find(t.Context(), acme, "portrait")
+	require.NoError(t, err)
+	require.Equal(t, same, d)
+}
+
+// While versions are promoted, shared and rolled back, every call that is recorded runs on a version that answered at its place in
+// the log.
+func TestCallsRunOnVersionsThatAnswer(t *testing.T) {
+	t.Parallel()
+	const changes, callers, callsPerChange = 100, 4, 3
+	f := newFixture(t)
+	for n := range 3 {
+		f.add(t, "portrait", n)
+	}
+	var group sync.WaitGroup
+	done, called := make(chan struct{}), make(chan struct{})
+	var moved, failed atomic.Int32
+	for range callers {
+		group.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				case called <- struct{}{}:
+				}
+				key := uuid.NewString()
+				d, _ := f.store.Recent(acme, "portrait")
+				err := f.call(t, d, d.Of(key), key)
+				for errors.Is(err, deployment.ErrMoved) {
+					moved.Add(1)
+					if d, err = f.Find(t.Context(), acme, "portrait"); err == nil {
+						err = f.call(t, d, d.Of(key), key)
+					}
+				}
+				if err != nil {
+					failed.Add(1)
+				}
+			}
+		})
+	}
+	for n := range changes {
+		for range callsPerChange {
+			<-called
+		}
+		var err error
+		p := deployment.Promotion{Account: acme, Name: "portrait", Version: n/3%3 + 1, Percent: 100, By: by}
+		switch n % 3 {
+		case 1:
+			p.Version, p.Percent = p.Version%3+1, 30
+			_, err = f.Promote(t.Context(), p)
+		case 2:
+			_, err = f.RollBack(t.Context(), acme, "portrait", by)
+		default:
+			_, err = f.Promote(t.Context(), p)
+		}
+		require.NoError(t, err)
+	}
+	close(done)
+	group.Wait()
+	require.Zero(t, failed.Load())
+	f.judge(t)
+	t.Logf("%d calls were prepared for a version that no longer answered", moved.Load())
+}
+
+// judge compares the version of every call with those that answered at its place in the log.
+func (f fixture) judge(t *testing.T) {
+	t.Helper()
+	head, err := f.events.Head(t.Context())
+	require.NoError(t, err)
+	var d deployment.Deployment
+	calls := map[int]int{}
+	for after := int64(0); after < head; {
+		page, err := eventstore.ReadLog(t.Context(), f.pool, after, head, 500)
+		require.NoError(t, err)
+		if len(page) == 0 {
+			break
+		}
+		for _, rec := range page {
+			after = rec.Position
+			data, err := f.types.DecodeKnown(rec)
+			require.NoError(t, err)
+			if _, ok := deployment.IDOfStream(rec.Stream); ok {
+				d = deployment.Fold(d, rec, data)
+			}
+			if made, ok := data.(job.SubmittedV1); ok {
+				require.Contains(t, []int{d.Live, d.Share.Version}, made.Deployment.Version, "at position %d", rec.Position)
+				calls[made.Deployment.Version]++
+			}
+		}
+	}
+	t.Logf("calls by version: %v", calls)
+	require.Greater(t, min(calls[1], calls[2], calls[3]), 20)
+}
