@@ -50,7 +50,8 @@ func TestFold(t *testing.T) {
 		"a new deployment": {nil, deployment.Routing{State: deployment.Ready, Live: 1}, nil},
 		"a share": {
 			[]any{deployment.SharedV1{Version: 2, Percent: 10}},
-			deployment.Routing{State: deployment.Ready, Live: 1, Share: deployment.Share{Version: 2, Percent: 10}}, nil,
+			deployment.Routing{State: deployment.Ready, Live: 1, Share: deployment.Share{Version: 2, Percent: 10}},
+			nil,
 		},
 		"a share that ended": {[]any{deployment.SharedV1{Version: 2, Percent: 10}, deployment.SharedV1{}}, deployment.Routing{State: deployment.Ready, Live: 1}, nil},
 		"a promotion ends a share": {
@@ -58,14 +59,18 @@ func TestFold(t *testing.T) {
 		},
 		"a rollback of a share": {
 			[]any{deployment.PromotedV1{Version: 2}, deployment.SharedV1{Version: 3, Percent: 10}, deployment.RolledBackV1{Version: 2, From: 3}},
-			deployment.Routing{State: deployment.Ready, Live: 2}, []int{1},
+			deployment.Routing{State: deployment.Ready, Live: 2},
+			[]int{1},
 		},
 		"two rollbacks": {
 			[]any{
-				deployment.PromotedV1{Version: 2}, deployment.PromotedV1{Version: 3},
-				deployment.RolledBackV1{Version: 2, From: 3}, deployment.RolledBackV1{Version: 1, From: 2},
+				deployment.PromotedV1{Version: 2},
+				deployment.PromotedV1{Version: 3},
+				deployment.RolledBackV1{Version: 2, From: 3},
+				deployment.RolledBackV1{Version: 1, From: 2},
 			},
-			deployment.Routing{State: deployment.Ready, Live: 1}, []int{},
+			deployment.Routing{State: deployment.Ready, Live: 1},
+			[]int{},
 		},
 		"stopped":             {[]any{deployment.StoppedV1{}}, deployment.Routing{State: deployment.Stopped, Live: 1}, nil},
 		"started":             {[]any{deployment.StoppedV1{}, deployment.StartedV1{}}, deployment.Routing{State: deployment.Ready, Live: 1}, nil},

@@ -45,7 +45,7 @@ type NewJob struct {
 	Actor          string // "" = the account itself
 	Reason         string
 	Bounds         Bounds
-	Price          Price // of a metered account
+	Price          Price  // of a metered account
 	RouteKey       string // for which the deployment must choose the submitted version; "" = the version is fixed
 }
 
