@@ -108,7 +108,8 @@ func ErrNone(name string) error {
 }
 
 // ErrMoved refuses a call that was prepared for a version which does not answer it any more.
-var ErrMoved = fault.New(fault.Unavailable, fault.CodeUnavailable, "the versions of the deployment change; try again").WithRetryAfter(time.Second)
+var ErrMoved = fault.New(fault.Unavailable, fault.CodeUnavailable, "the versions of the deployment change; try again").
+	WithRetryAfter(time.Second)
 
 // maxBefore bounds the versions to which a rollback can return one after another.
 const maxBefore = 100

@@ -19,7 +19,9 @@ func TestNameIsADNSLabel(t *testing.T) {
 	for _, name := range []string{"a", "portrait", "portrait-2", "0", strings.Repeat("a", 63)} {
 		require.NoError(t, deployment.CheckName(name), name)
 	}
-	for _, name := range []string{"", "Portrait", "-a", "a-", "a.b", "a b", "a/b", "porträt", "a@2", strings.Repeat("a", 64), uuid.NewString(), "a\x00"} {
+	for _, name := range []string{
+		"", "Portrait", "-a", "a-", "a.b", "a b", "a/b", "porträt", "a@2", "a\x00", uuid.NewString(), strings.Repeat("a", 64),
+	} {
 		require.Equal(t, fault.CodeInvalidDeployment, fault.CodeOf(deployment.CheckName(name)), "%q", name)
 	}
 }
@@ -53,9 +55,15 @@ func TestFold(t *testing.T) {
 			deployment.Routing{State: deployment.Ready, Live: 1, Share: deployment.Share{Version: 2, Percent: 10}},
 			nil,
 		},
-		"a share that ended": {[]any{deployment.SharedV1{Version: 2, Percent: 10}, deployment.SharedV1{}}, deployment.Routing{State: deployment.Ready, Live: 1}, nil},
+		"a share that ended": {
+			[]any{deployment.SharedV1{Version: 2, Percent: 10}, deployment.SharedV1{}},
+			deployment.Routing{State: deployment.Ready, Live: 1},
+			nil,
+		},
 		"a promotion ends a share": {
-			[]any{deployment.SharedV1{Version: 2, Percent: 10}, deployment.PromotedV1{Version: 2}}, deployment.Routing{State: deployment.Ready, Live: 2}, []int{1},
+			[]any{deployment.SharedV1{Version: 2, Percent: 10}, deployment.PromotedV1{Version: 2}},
+			deployment.Routing{State: deployment.Ready, Live: 2},
+			[]int{1},
 		},
 		"a rollback of a share": {
 			[]any{deployment.PromotedV1{Version: 2}, deployment.SharedV1{Version: 3, Percent: 10}, deployment.RolledBackV1{Version: 2, From: 3}},

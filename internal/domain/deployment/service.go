@@ -95,7 +95,9 @@ func (s *Service) List(ctx context.Context, account string) ([]Deployment, error
 const attempts = 10
 
 // change decides a command from the current state and records its events. No events change nothing.
-func (s *Service) change(ctx context.Context, account, name string, by By, decide func(Deployment) ([]eventlog.Event, error)) (Deployment, error) {
+func (s *Service) change(ctx context.Context, account, name string, by By,
+	decide func(Deployment) ([]eventlog.Event, error),
+) (Deployment, error) {
 	if err := by.check(); err != nil {
 		return Deployment{}, err
 	}
@@ -312,5 +314,6 @@ func (s *Service) Delete(ctx context.Context, account, name string, by By) (Depl
 }
 
 func errNoVersion(d Deployment, number int) error {
-	return fault.New(fault.NotFound, fault.CodeVersionNotFound, "%s has no version %d; its versions are 1 to %d", d.Name, number, len(d.Versions))
+	return fault.New(fault.NotFound, fault.CodeVersionNotFound, "%s has no version %d; its versions are 1 to %d",
+		d.Name, number, len(d.Versions))
 }

@@ -54,7 +54,9 @@ func newFixture(t *testing.T) fixture {
 
 // content returns a content that differs from others by n.
 func content(n int) deployment.Content {
-	return deployment.Content{Graph: json.RawMessage(fmt.Sprintf(`{"1":{"class_type":"A","inputs":{"n":%d}}}`, n)), Schema: json.RawMessage(`{}`)}
+	return deployment.Content{
+		Graph: json.RawMessage(fmt.Sprintf(`{"1":{"class_type":"A","inputs":{"n":%d}}}`, n)), Schema: json.RawMessage(`{}`),
+	}
 }
 
 func (f fixture) add(t *testing.T, name string, n int) deployment.Added {
@@ -70,7 +72,8 @@ func (f fixture) call(t *testing.T, d deployment.Deployment, version int, key st
 	_, err := f.jobs.Submit(t.Context(), job.NewJob{
 		ID: job.NewID(), Account: acme, Bounds: job.Bounds{Slots: 1, QueueDepth: 1 << 20}, RouteKey: key, Operation: "jobs",
 		Submitted: job.SubmittedV1{
-			Surface: job.SurfaceV2, Document: job.Document{Inline: "{}"}, Deployment: &job.Deployed{ID: string(d.ID), Name: d.Name, Version: version},
+			Surface: job.SurfaceV2, Document: job.Document{Inline: "{}"},
+			Deployment: &job.Deployed{ID: string(d.ID), Name: d.Name, Version: version},
 		},
 	})
 	return err
