@@ -22,6 +22,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/export"
 	"github.com/millrace-dev/millrace/internal/domain/files"
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/task"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/internal/storage/blob/blobtest/mem"
@@ -43,14 +44,15 @@ type exportFixture struct {
 	attempt int
 }
 
-func (s *exportFixture) Begin(context.Context, export.Ref) (export.Export, bool, error) {
+func (s *exportFixture) Begin(context.Context, task.Ref) (export.Export, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ids := slices.Sorted(maps.Keys(s.files))
-	return export.Export{Name: "x.zip", Request: export.Request{Assets: ids, Naming: export.Preserve}, Files: len(ids)}, !s.over, nil
+	requested := export.RequestedV1{Name: "x.zip", Request: export.Request{Assets: ids, Naming: export.Preserve}, Files: len(ids)}
+	return export.Export{Requested: requested}, !s.over, nil
 }
 
-func (s *exportFixture) Complete(_ context.Context, _ export.Ref, archive asset.New, done export.CompletedV1) error {
+func (s *exportFixture) Complete(_ context.Context, _ task.Ref, archive asset.New, done export.CompletedV1) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.attempt++
@@ -63,7 +65,7 @@ func (s *exportFixture) Complete(_ context.Context, _ export.Ref, archive asset.
 	return nil
 }
 
-func (s *exportFixture) Fail(_ context.Context, _ export.Ref, failure export.FailedV1) error {
+func (s *exportFixture) Fail(_ context.Context, _ task.Ref, failure export.FailedV1) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.failed, s.over = append(s.failed, failure), true
@@ -115,7 +117,7 @@ func (s *exportFixture) run(t *testing.T, names ...string) {
 		Records: s, Chooser: export.Chooser{Jobs: s, Files: s, Shelf: s}, Blobs: s.blobs, Bus: s, Retention: time.Hour,
 		Log: slog.New(slog.DiscardHandler),
 	})
-	env.ExecuteWorkflow(workflows.ExportAssets, workflows.ExportAssetsParams{Ref: export.Ref{Export: export.NewID(), Account: "a"}})
+	env.ExecuteWorkflow(workflows.ExportAssets, workflows.TaskParams{Ref: task.Ref{Task: task.NewID(), Account: "a"}})
 	require.True(t, env.IsWorkflowCompleted())
 	require.NoError(t, env.GetWorkflowError())
 }

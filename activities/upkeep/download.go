@@ -11,6 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/activities/attempt"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/download"
+	"github.com/millrace-dev/millrace/internal/domain/task"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/internal/stream"
@@ -18,12 +19,9 @@ import (
 
 // DownloadRecords stores the progress and the end of downloads.
 type DownloadRecords interface {
-	// Begin records that a download is being fetched and returns it. open is false if the download has ended.
-	Begin(ctx context.Context, ref download.Ref) (state download.Download, open bool, err error)
+	TaskRecords[download.Download, download.FailedV1]
 	// Complete ends the download with its asset. A second call changes nothing.
-	Complete(ctx context.Context, ref download.Ref, done download.CompletedV1) error
-	// Fail ends the download without an asset. It does not change a download that has ended.
-	Fail(ctx context.Context, ref download.Ref, failure download.FailedV1) error
+	Complete(ctx context.Context, ref task.Ref, done download.CompletedV1) error
 }
 
 // Receiver makes assets of bytes; asset.Service implements it.
@@ -56,36 +54,31 @@ const fetchAttempts = 4
 
 // FetchDownload makes an asset of the content of the download's URL. An interrupted attempt leaves nothing, or the
 // asset, which the next attempt finds. An error that no attempt can fix ends the download with the reason.
-func (x *Downloads) FetchDownload(ctx context.Context, ref download.Ref) error {
+func (x *Downloads) FetchDownload(ctx context.Context, ref task.Ref) error {
 	last := activity.GetInfo(ctx).Attempt >= fetchAttempts
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	go attempt.Heartbeat(ctx)
-	state, open, err := x.Records.Begin(ctx, ref)
-	if err == nil && open {
-		err = x.complete(ctx, ref, state)
-	}
-	if fault.SourceMayRecover(err) && !last {
-		return attempt.Error(fault.Wrap(err, fault.Unavailable, fault.CodeOf(err), "the source may recover"))
-	}
-	if refused(err) {
-		x.Log.Info("download failed", "download", ref.Download, "account", ref.Account, "error", err)
-		err = x.Records.Fail(ctx, ref, download.FailedV1{
-			Name: state.Request.Name, Code: string(fault.CodeOf(err)), Message: publicly(err, "The file could not be fetched."),
-		})
-	}
-	return attempt.Error(err)
+	return carryOut(ctx, ref, x.Records, x.Log, func(ctx context.Context, state download.Download) error {
+		err := x.complete(ctx, ref, state)
+		if fault.SourceMayRecover(err) && !last {
+			err = fault.Wrap(err, fault.Unavailable, fault.CodeOf(err), "the source may recover")
+		}
+		return err
+	}, func(state download.Download, err error) download.FailedV1 {
+		name := state.Requested.Request.Name
+		return download.FailedV1{Name: name, Code: string(fault.CodeOf(err)), Message: publicly(err, notFetched)}
+	})
 }
 
+// notFetched is the message of a download that failed without a public reason.
+const notFetched = "The file could not be fetched."
+
 // GiveUpDownload ends a download that could not be fetched within its time limit.
-func (x *Downloads) GiveUpDownload(ctx context.Context, ref download.Ref) error {
-	err := x.Records.Fail(ctx, ref, download.FailedV1{Code: string(fault.CodeInternalError), Message: "The file could not be fetched."})
-	return attempt.Error(err)
+func (x *Downloads) GiveUpDownload(ctx context.Context, ref task.Ref) error {
+	return attempt.Error(x.Records.Fail(ctx, ref, download.FailedV1{Code: string(fault.CodeInternalError), Message: notFetched}))
 }
 
 // complete completes the download with the asset that an earlier attempt made, or with a new one.
-func (x *Downloads) complete(ctx context.Context, ref download.Ref, state download.Download) error {
-	a, err := x.Find(ctx, ref.Account, state.Request.Asset)
+func (x *Downloads) complete(ctx context.Context, ref task.Ref, state download.Download) error {
+	a, err := x.Find(ctx, ref.Account, state.Requested.Request.Asset)
 	found := false
 	if fault.Is(err, fault.NotFound) {
 		a, found, err = x.fetch(ctx, ref, state)
@@ -93,12 +86,13 @@ func (x *Downloads) complete(ctx context.Context, ref download.Ref, state downlo
 	if err != nil {
 		return err
 	}
-	return x.Records.Complete(ctx, ref, download.CompletedV1{Name: state.Request.Name, Asset: a.PublicID(), Size: a.Size, Found: found})
+	name := state.Requested.Request.Name
+	return x.Records.Complete(ctx, ref, download.CompletedV1{Name: name, Asset: a.PublicID(), Size: a.Size, Found: found})
 }
 
 // fetch streams the content into an asset. found reports that an equal asset existed.
-func (x *Downloads) fetch(ctx context.Context, ref download.Ref, state download.Download) (made asset.Asset, found bool, err error) {
-	source, contentType, size, err := x.Fetch(ctx, state.Request.Source)
+func (x *Downloads) fetch(ctx context.Context, ref task.Ref, state download.Download) (made asset.Asset, found bool, err error) {
+	source, contentType, size, err := x.Fetch(ctx, state.Requested.Request.Source)
 	if err != nil {
 		return asset.Asset{}, false, err
 	}
@@ -113,13 +107,14 @@ func (x *Downloads) fetch(ctx context.Context, ref download.Ref, state download.
 		return asset.Asset{}, false, err
 	}
 	defer in.Drop() //nolint:errcheck // the staging folder is cleared at the next start
-	read := &counted{Reader: source, report: x.reporter(ctx, ref.Account), progress: download.Progress{
-		Download: ref.Download, Name: state.Request.Name, Bytes: max(size, 0),
+	progress := &reporter{account: ref.Account, bus: x.Bus, log: x.Log}
+	read := &counted{Reader: source, report: func(p task.Progress) { progress.report(ctx, p) }, progress: task.Progress{
+		Kind: task.Download, Task: ref.Task, Name: state.Requested.Request.Name, Bytes: max(size, 0),
 	}}
 	if _, err := io.Copy(in, read); err != nil {
 		return asset.Asset{}, false, err
 	}
-	return x.createAsset(ctx, in, state.Request.Spec(ref.Account, declared(contentType), state.RequestID))
+	return x.createAsset(ctx, in, state.Requested.Request.Spec(ref.Account, declared(contentType), state.RequestID))
 }
 
 // createAsset makes an asset of received bytes, or returns an equal asset that exists.
@@ -141,27 +136,19 @@ func declared(header string) string {
 	return kind
 }
 
-func (x *Downloads) reporter(ctx context.Context, account string) *reporter[download.Progress] {
-	return &reporter[download.Progress]{publish: func(p download.Progress) {
-		if err := x.Bus.Publish(ctx, stream.Frame{Account: account, Kind: stream.FrameDownload, Download: &p}); err != nil {
-			x.Log.Debug("frame dropped", "download", p.Download, "error", err)
-		}
-	}}
-}
-
 // counted reports how many bytes of a source were read.
 type counted struct {
 	io.Reader
-	report   *reporter[download.Progress]
-	progress download.Progress
+	report   func(task.Progress)
+	progress task.Progress
 }
 
 // Read implements io.Reader.
 func (r *counted) Read(p []byte) (int, error) {
 	n, err := r.Reader.Read(p)
 	if n > 0 {
-		r.progress.Fetched += int64(n)
-		r.report.report(r.progress)
+		r.progress.Done += int64(n)
+		r.report(r.progress)
 	}
 	return n, err
 }

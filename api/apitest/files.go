@@ -25,6 +25,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/download"
+	"github.com/millrace-dev/millrace/internal/domain/export"
 	"github.com/millrace-dev/millrace/internal/domain/files"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/eventlog"
@@ -104,7 +105,8 @@ func startFilesOn(t *testing.T, root string, opts Options, wrap func(blob.Store)
 	h.Pool = pool
 	registry := eventlog.NewRegistry()
 	require.NoError(t, asset.Register(registry))
-	require.NoError(t, download.Register(registry))
+	require.NoError(t, download.Events.Register(registry))
+	require.NoError(t, export.Events.Register(registry))
 	stored, err := disk.Open(t.Context(), h.Root, disk.Options{Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, stored.Close()) })
@@ -129,7 +131,7 @@ func startFilesOn(t *testing.T, root string, opts Options, wrap func(blob.Store)
 	handler, err := New(Deps{
 		Auth: account.NewKeys(twoKeys{}), Jobs: jobs, Reader: jobs, Queue: jobs, Sources: jobs, Links: links, Live: &HubLive{Hub: hub},
 		Files: h.Files, Grants: links, Assets: h.Assets,
-		Downloads: download.Service{Store: h.Downloads},
+		Downloads: h.Downloads, Exports: export.Service{Store: assetstore.NewExports(pool, events, nil)},
 		AssetView: view, Keys: jobstore.NewKeys(pool), Internet: &h.Sources, NodeFiles: h.Files,
 		Userdata: userdata.Service{Store: accountstore.NewUserdata(pool, events), Blobs: blobs}, Readiness: Parts{}, Space: &h.Disk,
 		Storage: &h.Quota,

@@ -82,9 +82,9 @@ type Deps struct {
 	View      AssetReader
 	Keys      IdempotencyKeys
 	Links     jobio.Links
-	Internet  Internet  // nil = assets cannot be made from a URL
-	Exports   Exports   // nil = no routes for exports
-	Downloads Downloads // nil = URLs are not downloaded in tasks
+	Internet  Internet // nil = assets cannot be made from a URL
+	Exports   Exports
+	Downloads Downloads
 }
 
 // Options are the tunables of the surface.

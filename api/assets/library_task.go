@@ -19,28 +19,26 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/download"
 	"github.com/millrace-dev/millrace/internal/domain/export"
+	"github.com/millrace-dev/millrace/internal/domain/task"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/outbound"
 )
 
-// Downloads makes assets of URLs in the background; download.Service implements it.
+// Downloads makes assets of URLs in the background; assetstore.Downloads implements it.
 type Downloads interface {
 	// Create accepts a download, or returns an equal download that is under way.
 	Create(ctx context.Context, account string, r download.Request, requestID string) (download.Download, error)
 	// Get returns a download of the account. An unknown download is NotFound.
-	Get(ctx context.Context, account string, id download.ID) (download.Download, error)
+	Get(ctx context.Context, account string, id task.ID) (download.Download, error)
 }
 
 // taskRoutes are the routes of downloads, imports and tasks.
 func (s *library) taskRoutes() []edge.Route {
-	routes := []edge.Route{{Method: http.MethodPost, Path: "/assets/import", Handle: s.postImport}}
-	if s.Downloads != nil {
-		routes = append(routes, edge.Route{Method: http.MethodPost, Path: "/assets/download", Access: edge.Store, Handle: s.postDownload})
-	}
-	if s.Downloads != nil || s.Exports != nil {
-		routes = append(routes, edge.Route{Method: http.MethodGet, Path: "/tasks/:id", Handle: s.getTask})
-	}
-	return edge.Cloud(routes...)
+	return edge.Cloud(
+		edge.Route{Method: http.MethodPost, Path: "/assets/import", Handle: s.postImport},
+		edge.Route{Method: http.MethodPost, Path: "/assets/download", Access: edge.Store, Handle: s.postDownload},
+		edge.Route{Method: http.MethodGet, Path: "/tasks/:id", Handle: s.getTask},
+	)
 }
 
 // taskBody is the answer to a request that starts a task.
@@ -67,27 +65,17 @@ type taskDetail struct {
 
 // getTask shows the progress of an export or a download: GET /tasks/{id}.
 func (s *library) getTask(c *gin.Context) error {
-	id, err := export.ParseID(strings.ToLower(c.Param("id")))
+	id, err := task.ParseID(strings.ToLower(c.Param("id")))
 	if err != nil {
 		return err
 	}
-	body, err := s.task(c.Request.Context(), edge.Caller(c).Account, string(id))
-	return edge.OK(c, body, err)
-}
-
-// task returns the export or the download with an id.
-func (s *library) task(ctx context.Context, account, id string) (taskDetail, error) {
-	if s.Exports != nil {
-		e, err := s.Exports.Get(ctx, account, export.ID(id))
-		if err == nil {
-			return exportTask(e), nil
-		}
-		if s.Downloads == nil || !fault.Is(err, fault.NotFound) {
-			return taskDetail{}, err
-		}
+	ctx, account := c.Request.Context(), edge.Caller(c).Account
+	e, err := s.Exports.Get(ctx, account, id)
+	if !fault.Is(err, fault.NotFound) {
+		return edge.OK(c, exportTask(e), err)
 	}
-	d, err := s.Downloads.Get(ctx, account, download.ID(id))
-	return downloadTask(d), err
+	d, err := s.Downloads.Get(ctx, account, id)
+	return edge.OK(c, downloadTask(d), err)
 }
 
 // downloadRequest is the body of POST /assets/download.
@@ -199,14 +187,19 @@ type downloadResult struct {
 	Error   string         `json:"error,omitempty"`
 }
 
+// newTask renders a task without its result.
+func newTask[Request, Result, Failure any](kind task.Kind, t task.Task[Request, Result, Failure], payload any) taskDetail {
+	return taskDetail{
+		ID: string(t.ID), IdempotencyKey: kind.WorkflowID(t.ID), TaskName: "task:" + string(kind), Payload: payload, Status: string(t.State),
+		CreateTime: edge.Timestamp(t.CreatedAt), UpdateTime: edge.Timestamp(t.UpdatedAt), StartedAt: edge.TimestampOrNil(t.StartedAt),
+		CompletedAt: edge.TimestampOrNil(t.EndedAt),
+	}
+}
+
 // downloadTask renders a download as a task.
 func downloadTask(d download.Download) taskDetail {
-	body := taskDetail{
-		ID: string(d.ID), IdempotencyKey: d.ID.WorkflowID(), TaskName: "task:download", Status: string(d.State),
-		Payload:    downloadPayload{SourceURL: d.Request.Source, Name: d.Request.Name, Tags: append([]string{}, d.Request.Tags...)},
-		CreateTime: edge.Timestamp(d.CreatedAt), UpdateTime: edge.Timestamp(d.UpdatedAt), StartedAt: edge.TimestampOrNil(d.StartedAt),
-		CompletedAt: edge.TimestampOrNil(d.EndedAt),
-	}
+	r := d.Requested.Request
+	body := newTask(task.Download, d, downloadPayload{SourceURL: r.Source, Name: r.Name, Tags: append([]string{}, r.Tags...)})
 	switch {
 	case d.Done != nil:
 		body.Result = downloadResult{Success: true, Asset: d.Done.Asset, Name: d.Done.Name, Size: d.Done.Size}
@@ -293,7 +286,7 @@ type Exports interface {
 	// Create accepts an export, or returns an equal export that is under way.
 	Create(ctx context.Context, account string, r export.Request, requestID string) (export.Export, error)
 	// Get returns an export of the account. An unknown export is NotFound.
-	Get(ctx context.Context, account string, id export.ID) (export.Export, error)
+	Get(ctx context.Context, account string, id task.ID) (export.Export, error)
 	// Named returns the export of the account whose archive has that name. An unknown name is NotFound.
 	Named(ctx context.Context, account, name string) (export.Export, error)
 }
@@ -303,9 +296,6 @@ const exportBody = 1 << 20
 
 // exportRoutes are the routes of exports.
 func (s *library) exportRoutes() []edge.Route {
-	if s.Exports == nil {
-		return nil
-	}
 	return edge.Cloud(
 		edge.Route{Method: http.MethodPost, Path: "/assets/export", Access: edge.Store, Limit: exportBody, Gate: s.lists, Handle: s.postExport},
 		edge.Route{Method: http.MethodGet, Path: "/assets/exports/:name", Handle: s.getExport},
@@ -342,7 +332,7 @@ func (s *library) getExport(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	link, _ := s.Links.Sign(string(a.ID), a.Hash.String(), e.Name, a.ContentType)
+	link, _ := s.Links.Sign(string(a.ID), a.Hash.String(), e.Requested.Name, a.ContentType)
 	c.Header("Cache-Control", "no-store")
 	return edge.OK(c, map[string]string{"url": s.Edge.BaseURL(c.Request) + "/api" + link}, nil)
 }
@@ -364,11 +354,7 @@ type exportResult struct {
 
 // exportTask renders an export as a task.
 func exportTask(e export.Export) taskDetail {
-	body := taskDetail{
-		ID: string(e.ID), IdempotencyKey: e.ID.WorkflowID(), TaskName: "task:export", Payload: e.Request, Status: string(e.State),
-		CreateTime: edge.Timestamp(e.CreatedAt), UpdateTime: edge.Timestamp(e.UpdatedAt), StartedAt: edge.TimestampOrNil(e.StartedAt),
-		CompletedAt: edge.TimestampOrNil(e.EndedAt),
-	}
+	body := newTask(task.Export, e, e.Requested.Request)
 	switch {
 	case e.Done != nil:
 		body.Result = completed(*e.Done)

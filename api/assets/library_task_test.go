@@ -15,6 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/activities/upkeep"
 	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/internal/domain/download"
+	"github.com/millrace-dev/millrace/internal/domain/task"
 	"github.com/millrace-dev/millrace/internal/outbound"
 	"github.com/millrace-dev/millrace/internal/stream"
 )
@@ -40,7 +41,7 @@ func fetchTaskOver(t *testing.T, h *apitest.FileHarness, id string, records upke
 		Fits:  func(context.Context, string, int64) error { return nil },
 	}
 	env.RegisterActivity(x.FetchDownload)
-	_, err := env.ExecuteActivity(x.FetchDownload, download.Ref{Download: download.ID(id), Account: "a"})
+	_, err := env.ExecuteActivity(x.FetchDownload, task.Ref{Task: task.ID(id), Account: "a"})
 	return err
 }
 
@@ -86,7 +87,7 @@ func TestLibraryDownloadBecomesAnAsset(t *testing.T) {
 // lostEnd are records whose connection breaks when the download ends.
 type lostEnd struct{ upkeep.DownloadRecords }
 
-func (lostEnd) Complete(context.Context, download.Ref, download.CompletedV1) error {
+func (lostEnd) Complete(context.Context, task.Ref, download.CompletedV1) error {
 	return context.DeadlineExceeded
 }
 

@@ -32,7 +32,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/comfyui/catalogue"
 	"github.com/millrace-dev/millrace/internal/config/version"
 	"github.com/millrace-dev/millrace/internal/domain/account"
-	"github.com/millrace-dev/millrace/internal/domain/download"
 	"github.com/millrace-dev/millrace/internal/domain/hidden"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/job/credentials"
@@ -300,7 +299,7 @@ func (s *surfaces) assets() *apiassets.Surface {
 	return apiassets.New(apiassets.Deps{
 		Edge: s.edge, Files: s.in.files, Assets: s.in.assetService(s.in.uploads), View: assets.NewReader(s.in.pool, s.in.types, nil),
 		Keys: jobstore.NewKeys(s.in.pool), Links: s.in.signer, Internet: outbound.New(outbound.Options{}), Exports: s.in.exportService(),
-		Downloads: download.Service{Store: s.in.downloadRecords()},
+		Downloads: s.in.downloadRecords(),
 	}, apiassets.Options{MaxUpload: s.in.cfg.MaxUpload, UploadIdle: s.in.cfg.UploadIdle, Editor: s.files != nil})
 }
 

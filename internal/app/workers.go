@@ -17,6 +17,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/load"
 	"github.com/millrace-dev/millrace/internal/domain/nodecache"
+	"github.com/millrace-dev/millrace/internal/domain/task"
 	"github.com/millrace-dev/millrace/internal/engine/node/standard"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/operate/views"
@@ -252,8 +253,8 @@ func (in *Instance) startExports(ctx context.Context, group *errgroup.Group) {
 	packer := worker.NewExports(in.client, &upkeep.Exports{
 		Records: records, Chooser: in.chooser(), Blobs: in.blobs, Bus: in.bus, Retention: in.cfg.Exports.Retention, Log: in.log,
 	}, in.downloads(), worker.ExportOptions{TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter, Deployment: in.deployment()})
-	sweeper := sweep.NewExportReviver(in.client, records, in.log)
-	fetches := sweep.NewDownloadReviver(in.client, in.downloadRecords(), in.log)
+	sweeper := sweep.NewTaskReviver(in.client, task.Export, records, in.log)
+	fetches := sweep.NewTaskReviver(in.client, task.Download, in.downloadRecords(), in.log)
 	group.Go(func() error { return sweeper.Run(ctx) })
 	group.Go(func() error { return fetches.Run(ctx) })
 	group.Go(func() error { return packer.Run(ctx) })

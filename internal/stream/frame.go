@@ -5,9 +5,8 @@
 package stream
 
 import (
-	"github.com/millrace-dev/millrace/internal/domain/download"
-	"github.com/millrace-dev/millrace/internal/domain/export"
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/task"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -19,10 +18,9 @@ const (
 	FrameProgress FrameKind = 1 + iota // Value of Max steps are done
 	FramePreview                       // Data is an encoded image
 	FrameText                          // Data is UTF-8 text
-	FrameExport                        // Export is the progress of an export; there is no job
+	FrameTask                          // Task is the progress of an export or a download; there is no job
 	FrameWaiting                       // Data is the reason, in UTF-8, why the node waits; shown to clients that poll
 	FramePicture                       // Data is an encoded image, which is a result and is sent to watchers unreduced
-	FrameDownload                      // Download is the progress of a download; there is no job
 )
 
 // MaxFrameData bounds the bytes of one frame: a 512 pixel preview is well below 1 MiB.
@@ -53,8 +51,7 @@ type Frame struct {
 	ContentType string    `json:"content_type,omitempty"` // of a preview: image/jpeg or image/png
 	Data        []byte    `json:"-"`                      // sent after the header
 
-	Export   *export.Progress   `json:"export,omitempty"`   // of an export
-	Download *download.Progress `json:"download,omitempty"` // of a download
+	Task *task.Progress `json:"task,omitempty"` // of an export or a download
 
 	// Values from the log, set when a frame is combined with events.
 	Within *job.Expansion `json:"-"` // of the node
@@ -64,10 +61,11 @@ type Frame struct {
 // Validate refuses a frame that no watcher can display. Its error is Invalid.
 func (f Frame) Validate() error {
 	switch {
-	case f.Kind == FrameExport:
-		return f.validateExport()
-	case f.Kind == FrameDownload:
-		return f.validateDownload()
+	case f.Kind == FrameTask:
+		if f.Account == "" || f.Task == nil || f.Task.Task == "" || f.Task.Kind == "" || len(f.Data) > 0 {
+			return fault.New(fault.Invalid, "", "a frame of a task must name its account, the task and its kind, and must have no data")
+		}
+		return nil
 	case f.Account == "" || f.Job == "" || f.Node == "":
 		return fault.New(fault.Invalid, "", "a frame must name its account, job and node")
 	case len(f.Data) > f.limit():
@@ -85,20 +83,6 @@ func (f Frame) Validate() error {
 	case FrameText, FrameWaiting:
 	default:
 		return fault.New(fault.Invalid, "", "frame kind %d is unknown", f.Kind)
-	}
-	return nil
-}
-
-func (f Frame) validateExport() error {
-	if f.Account == "" || f.Export == nil || f.Export.Export == "" || len(f.Data) > 0 {
-		return fault.New(fault.Invalid, "", "a frame of an export must name its account and the export, and must have no data")
-	}
-	return nil
-}
-
-func (f Frame) validateDownload() error {
-	if f.Account == "" || f.Download == nil || f.Download.Download == "" || len(f.Data) > 0 {
-		return fault.New(fault.Invalid, "", "a frame of a download must name its account and the download, and must have no data")
 	}
 	return nil
 }

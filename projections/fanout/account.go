@@ -6,9 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/millrace-dev/millrace/internal/domain/download"
-	"github.com/millrace-dev/millrace/internal/domain/export"
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/task"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/stream"
 )
@@ -20,14 +19,12 @@ type accountState struct {
 	previews *previews // of all accounts
 	rename   bool      // exception types become those of the self-hosted runtime
 
-	packing  map[export.ID]bool   // exports between their first and last event; progress of others is dropped
-	fetching map[download.ID]bool // downloads, in the same way
+	tasks map[task.ID]bool // exports and downloads that have started; progress of others is dropped
 }
 
 func newAccountState(rename bool, kept *previews) *accountState {
 	return &accountState{
-		jobs: map[job.ID]*watchedJob{}, previews: kept, rename: rename, packing: map[export.ID]bool{},
-		fetching: map[download.ID]bool{},
+		jobs: map[job.ID]*watchedJob{}, previews: kept, rename: rename, tasks: map[task.ID]bool{},
 	}
 }
 

@@ -9,11 +9,12 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/download"
+	"github.com/millrace-dev/millrace/internal/domain/task"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/stream"
 )
 
-const fetched = download.ID("33333333-2222-4333-8444-555555555555")
+const fetched = task.ID("33333333-2222-4333-8444-555555555555")
 
 // fetch has the events of a download happen, behind what happened before.
 func (w *watch) fetch(t *testing.T, events ...any) {
@@ -23,19 +24,19 @@ func (w *watch) fetch(t *testing.T, events ...any) {
 		require.NoError(t, err)
 		w.log.mu.Lock()
 		rec := eventlog.Recorded{
-			Position: int64(len(w.log.events) + 1), Stream: fetched.Stream(), Version: 1, ID: uuid.New(),
-			Type: fetched.Event(data).Type, Account: owner, Data: raw, RecordedAt: at,
+			Position: int64(len(w.log.events) + 1), Stream: task.Download.Stream(fetched), Version: 1, ID: uuid.New(),
+			Type: download.Events.Event(fetched, data).Type, Account: owner, Data: raw, RecordedAt: at,
 		}
 		w.log.events = append(w.log.events, rec)
 		w.log.mu.Unlock()
-		w.out.HandleDownloads([]eventlog.Recorded{rec, rec}) // a second time says nothing
+		w.out.HandleTasks(task.Download, []eventlog.Recorded{rec, rec}) // a second time says nothing
 	}
 }
 
 func fetching(read int64) stream.Frame {
 	return stream.Frame{
-		Account: owner, Kind: stream.FrameDownload,
-		Download: &download.Progress{Download: fetched, Name: "a.bin", Bytes: 100, Fetched: read},
+		Account: owner, Kind: stream.FrameTask,
+		Task: &task.Progress{Kind: task.Download, Task: fetched, Name: "a.bin", Bytes: 100, Done: read},
 	}
 }
 
@@ -50,7 +51,7 @@ func TestDownloadProgressIsAnnounced(t *testing.T) {
 	w.out.HandleFrame(fetching(10))
 	w.fetch(t, download.RequestedV1{Request: download.Request{Name: "a.bin"}}, download.StartedV1{Name: "a.bin"})
 	w.out.HandleFrame(fetching(50))
-	w.fetch(t, download.RequeuedV1{}, download.CompletedV1{Name: "a.bin", Asset: asset.PublicID("x"), Size: 100})
+	w.fetch(t, task.RequeuedV1{}, download.CompletedV1{Name: "a.bin", Asset: asset.PublicID("x"), Size: 100})
 	w.out.HandleFrame(fetching(60))
 	messages := drain(t, w.sub)
 	require.Equal(t, []string{

@@ -8,11 +8,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/domain/export"
+	"github.com/millrace-dev/millrace/internal/domain/task"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/stream"
 )
 
-const exported = export.ID("22222222-2222-4333-8444-555555555555")
+const exported = task.ID("22222222-2222-4333-8444-555555555555")
 
 // pack has the events of an export happen, behind what happened before.
 func (w *watch) pack(t *testing.T, events ...any) {
@@ -22,18 +23,18 @@ func (w *watch) pack(t *testing.T, events ...any) {
 		require.NoError(t, err)
 		w.log.mu.Lock()
 		rec := eventlog.Recorded{
-			Position: int64(len(w.log.events) + 1), Stream: exported.Stream(), Version: 1, ID: uuid.New(),
-			Type: exported.Event(data).Type, Account: owner, Data: raw, RecordedAt: at,
+			Position: int64(len(w.log.events) + 1), Stream: task.Export.Stream(exported), Version: 1, ID: uuid.New(),
+			Type: export.Events.Event(exported, data).Type, Account: owner, Data: raw, RecordedAt: at,
 		}
 		w.log.events = append(w.log.events, rec)
 		w.log.mu.Unlock()
-		w.out.HandleExports([]eventlog.Recorded{rec, rec}) // a second time says nothing
+		w.out.HandleTasks(task.Export, []eventlog.Recorded{rec, rec}) // a second time says nothing
 	}
 }
 
-func packing(p export.Progress) stream.Frame {
-	p.Export = exported
-	return stream.Frame{Account: owner, Kind: stream.FrameExport, Export: &p}
+func packing(p task.Progress) stream.Frame {
+	p.Kind, p.Task = task.Export, exported
+	return stream.Frame{Account: owner, Kind: stream.FrameTask, Task: &p}
 }
 
 func said(status string, rest string) string {
@@ -43,11 +44,11 @@ func said(status string, rest string) string {
 func TestExportProgressIsAnnounced(t *testing.T) {
 	t.Parallel()
 	w := newWatch(t)
-	w.out.HandleFrame(packing(export.Progress{Files: 3, Attempted: 1, Bytes: 100, Packed: 40}))
+	w.out.HandleFrame(packing(task.Progress{Files: 3, Attempted: 1, Bytes: 100, Done: 40}))
 	w.pack(t, export.RequestedV1{Name: "x.zip", Files: 3, Bytes: 100}, export.StartedV1{Files: 3, Bytes: 100})
-	w.out.HandleFrame(packing(export.Progress{Files: 3, Attempted: 1, Bytes: 100, Packed: 50}))
-	w.pack(t, export.RequeuedV1{}, export.CompletedV1{Name: "x.zip", Files: 3, Packed: 2, Bytes: 80})
-	w.out.HandleFrame(packing(export.Progress{Files: 3, Attempted: 2, Bytes: 100, Packed: 60}))
+	w.out.HandleFrame(packing(task.Progress{Files: 3, Attempted: 1, Bytes: 100, Done: 50}))
+	w.pack(t, task.RequeuedV1{}, export.CompletedV1{Name: "x.zip", Files: 3, Packed: 2, Bytes: 80})
+	w.out.HandleFrame(packing(task.Progress{Files: 3, Attempted: 2, Bytes: 100, Done: 60}))
 	messages := drain(t, w.sub)
 	require.Equal(t, []string{
 		said("created", `"assets_total":3,"assets_attempted":0,"assets_failed":0,"bytes_total":100,"bytes_processed":0,"progress":0`),
@@ -65,7 +66,7 @@ func TestExportFailureIsAnnounced(t *testing.T) {
 	t.Parallel()
 	w := newWatch(t)
 	w.pack(t, export.FailedV1{Code: "c", Message: "no room", Files: 2})
-	w.out.HandleFrame(packing(export.Progress{Files: 2, Bytes: 1}))
+	w.out.HandleFrame(packing(task.Progress{Files: 2, Bytes: 1}))
 	require.Equal(t, []string{`{"type":"asset_export","data":{"task_id":"` + string(exported) +
 		`","assets_total":2,"assets_attempted":2,"assets_failed":2,` +
 		`"bytes_total":0,"bytes_processed":0,"progress":0,"status":"failed","error":"no room"}}`}, frames(drain(t, w.sub)))

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/task"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/stream"
 )
@@ -34,12 +35,11 @@ type Fanout struct {
 	log        *slog.Logger
 	positioned chan struct{} // closed when position is known
 
-	mu         sync.Mutex // guards the fields below; events are folded and published under it, in one order
-	position   int64      // of the last job event that was handled
-	exported   int64      // of the last export event that was handled
-	downloaded int64      // of the last download event that was handled
-	accounts   map[string]*accountEntry
-	previews   *previews // of the accounts
+	mu       sync.Mutex          // guards the fields below; events are folded and published under it, in one order
+	position int64               // of the last job event that was handled
+	tasks    map[task.Kind]int64 // of the last event of each kind that was handled
+	accounts map[string]*accountEntry
+	previews *previews // of the accounts
 }
 
 // accountEntry is the state of an account, or one that is being loaded.
@@ -57,7 +57,7 @@ type accountEntry struct {
 func New(jobs ActiveJobs, events eventlog.Streams, registry *eventlog.Registry, hub *stream.Hub, log *slog.Logger) *Fanout {
 	return &Fanout{
 		jobs: jobs, events: events, registry: registry, hub: hub, log: log,
-		positioned: make(chan struct{}), accounts: map[string]*accountEntry{}, previews: newPreviews(),
+		positioned: make(chan struct{}), accounts: map[string]*accountEntry{}, tasks: map[task.Kind]int64{}, previews: newPreviews(),
 	}
 }
 
@@ -213,12 +213,9 @@ func (f *Fanout) HandleFrame(frame stream.Frame) {
 	if e == nil || e.loading {
 		return
 	}
-	switch frame.Kind {
-	case stream.FrameExport:
-		f.hub.Publish(frame.Account, e.exportProgress(*frame.Export)...)
-	case stream.FrameDownload:
-		f.hub.Publish(frame.Account, e.downloadProgress(*frame.Download)...)
-	default:
+	if frame.Kind == stream.FrameTask {
+		f.hub.Publish(frame.Account, e.taskProgress(*frame.Task)...)
+	} else {
 		f.hub.Publish(frame.Account, e.frame(frame)...)
 	}
 }

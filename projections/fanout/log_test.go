@@ -37,8 +37,8 @@ type memoryLog struct {
 func newLog(t *testing.T) *memoryLog {
 	registry := eventlog.NewRegistry()
 	require.NoError(t, job.Register(registry))
-	require.NoError(t, export.Register(registry))
-	require.NoError(t, download.Register(registry))
+	require.NoError(t, export.Events.Register(registry))
+	require.NoError(t, download.Events.Register(registry))
 	return &memoryLog{registry: registry}
 }
 

@@ -12,15 +12,12 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message/router/middleware"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/millrace-dev/millrace/internal/domain/task"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/stream"
 )
 
-const (
-	jobTopic      = "job" // the streams of jobs
-	exportTopic   = "export"
-	downloadTopic = "download"
-)
+const jobTopic = "job" // the streams of jobs
 
 // Run follows the log from the start of tail, as handlers of a Watermill router, and the live frames of bus, until ctx
 // ends. It then closes every subscription of the hub.
@@ -62,13 +59,11 @@ func (f *Fanout) router(tail eventlog.Tail) (*message.Router, error) {
 		})
 	}
 	follow("fanout", jobTopic, f.Handle)
-	follow("fanout_exports", exportTopic, func(_ context.Context, events []eventlog.Recorded) error {
-		f.HandleExports(events)
-		return nil
-	})
-	follow("fanout_downloads", downloadTopic, func(_ context.Context, events []eventlog.Recorded) error {
-		f.HandleDownloads(events)
-		return nil
-	})
+	for _, kind := range []task.Kind{task.Export, task.Download} {
+		follow("fanout_"+string(kind)+"s", string(kind), func(_ context.Context, events []eventlog.Recorded) error {
+			f.HandleTasks(kind, events)
+			return nil
+		})
+	}
 	return router, nil
 }

@@ -23,9 +23,8 @@ import (
 	sdklog "go.temporal.io/sdk/log"
 
 	"github.com/millrace-dev/millrace/internal/domain/asset"
-	"github.com/millrace-dev/millrace/internal/domain/download"
-	"github.com/millrace-dev/millrace/internal/domain/export"
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/task"
 )
 
 var record = flag.Bool("record", false, "record the workflow histories that the replay tests use")
@@ -118,9 +117,9 @@ func (s *service) ingested(text string) string {
 // exported has the files of a job packed and returns the workflow that did.
 func (s *service) exported(id string) string {
 	s.t.Helper()
-	task := s.asked(`{"job_ids":["` + id + `"]}`)
-	s.packed(task)
-	return export.ID(task).WorkflowID()
+	made := s.asked(`{"job_ids":["` + id + `"]}`)
+	s.packed(made)
+	return task.Export.WorkflowID(task.ID(made))
 }
 
 // downloaded asks for the content of an address that nothing has and returns the workflow that tried, once it is over.
@@ -128,16 +127,16 @@ func (s *service) downloaded() string {
 	s.t.Helper()
 	status, body := s.call("POST", "/api/assets/download", `{"source_url":"https://millrace.invalid/a.bin","tags":["input"]}`)
 	require.Equal(s.t, http.StatusAccepted, status, body)
-	var task struct {
+	var made struct {
 		ID string `json:"task_id"`
 	}
-	require.NoError(s.t, json.Unmarshal([]byte(body), &task))
+	require.NoError(s.t, json.Unmarshal([]byte(body), &made))
 	s.until("the download is over", func() bool {
-		_, body := s.call("GET", "/api/tasks/"+task.ID, "")
+		_, body := s.call("GET", "/api/tasks/"+made.ID, "")
 		var at struct{ Status string }
 		return json.Unmarshal([]byte(body), &at) == nil && at.Status == "failed"
 	})
-	return download.ID(task.ID).WorkflowID()
+	return task.Download.WorkflowID(task.ID(made.ID))
 }
 
 // swept has the retention schedule run now and returns the workflow of that sweep; it also waits until

@@ -16,10 +16,9 @@ import (
 	"github.com/millrace-dev/millrace/activities/modelcall"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/call"
-	"github.com/millrace-dev/millrace/internal/domain/download"
-	"github.com/millrace-dev/millrace/internal/domain/export"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
+	"github.com/millrace-dev/millrace/internal/domain/task"
 	"github.com/millrace-dev/millrace/worker"
 	"github.com/millrace-dev/millrace/worker/namespace"
 	"github.com/millrace-dev/millrace/workflows"
@@ -87,20 +86,17 @@ func (c *Starter) Deliver(ctx context.Context, in outbox.Intent) error {
 			summary: fmt.Sprintf("ingestion of %d assets", len(refs)),
 		}
 		return c.startOn(ctx, to, in.WorkflowID, workflows.IngestAssetsName, workflows.IngestAssetsParams{Assets: refs})
-	case outbox.StartExport:
-		var ref export.Ref
+	case outbox.StartExport, outbox.StartDownload:
+		var ref task.Ref
 		if err := json.Unmarshal(in.Payload, &ref); err != nil {
 			return fmt.Errorf("intent %d: %w", in.ID, err)
 		}
-		to := target{queue: worker.ExportQueue(c.Queue), account: ref.Account, repeated: true, summary: "export " + string(ref.Export)}
-		return c.startOn(ctx, to, in.WorkflowID, workflows.ExportAssetsName, workflows.ExportAssetsParams{Ref: ref})
-	case outbox.StartDownload:
-		var ref download.Ref
-		if err := json.Unmarshal(in.Payload, &ref); err != nil {
-			return fmt.Errorf("intent %d: %w", in.ID, err)
+		name, summary := workflows.ExportAssetsName, "export "+string(ref.Task)
+		if in.Kind == outbox.StartDownload {
+			name, summary = workflows.DownloadAssetName, "download "+string(ref.Task)
 		}
-		to := target{queue: worker.ExportQueue(c.Queue), account: ref.Account, repeated: true}
-		return c.startOn(ctx, to, in.WorkflowID, workflows.DownloadAssetName, workflows.DownloadAssetParams{Ref: ref})
+		to := target{queue: worker.ExportQueue(c.Queue), account: ref.Account, repeated: true, summary: summary}
+		return c.startOn(ctx, to, in.WorkflowID, name, workflows.TaskParams{Ref: ref})
 	}
 	return fmt.Errorf("intent %d: this version does not have the kind %q", in.ID, in.Kind)
 }

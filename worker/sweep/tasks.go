@@ -8,8 +8,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/millrace-dev/millrace/internal/domain/asset"
-	"github.com/millrace-dev/millrace/internal/domain/download"
-	"github.com/millrace-dev/millrace/internal/domain/export"
+	"github.com/millrace-dev/millrace/internal/domain/task"
 )
 
 // IngestRecords lists and restarts unfinished ingestions.
@@ -34,38 +33,23 @@ func NewIngestReviver(c client.Client, records IngestRecords, log *slog.Logger) 
 	}
 }
 
-// UnfinishedRecords lists and restarts the unfinished tasks of one kind: downloads or exports.
-type UnfinishedRecords[Ref, ID any] interface {
-	// Unfinished returns tasks, in order of their ids from behind after, that have waited for at least age.
-	Unfinished(ctx context.Context, after ID, age time.Duration, limit int) ([]Ref, error)
+// TaskRecords lists and restarts the unfinished tasks of one kind.
+type TaskRecords interface {
+	// Unfinished returns tasks, in order of their ids from the first one after the given id, that have waited for at
+	// least age.
+	Unfinished(ctx context.Context, after task.ID, age time.Duration, limit int) ([]task.Ref, error)
 	// Restart records a restart of a task together with its start intent.
-	Restart(ctx context.Context, ref Ref, actor, reason string) (bool, error)
+	Restart(ctx context.Context, ref task.Ref, actor, reason string) (bool, error)
 }
 
-// NewDownloadReviver returns a Reviver of accepted downloads without a workflow.
-func NewDownloadReviver(
-	c client.Client, records UnfinishedRecords[download.Ref, download.ID], log *slog.Logger,
-) *Reviver[download.Ref, download.ID] {
-	return newTaskReviver(c, "downloads", "nothing was fetching it", records, log, func(ref download.Ref) (download.ID, string) {
-		return ref.Download, ref.Download.WorkflowID()
-	})
-}
-
-// NewExportReviver returns a Reviver of accepted exports without a workflow.
-func NewExportReviver(c client.Client, records UnfinishedRecords[export.Ref, export.ID], log *slog.Logger) *Reviver[export.Ref, export.ID] {
-	return newTaskReviver(c, "exports", "nothing was packing it", records, log, func(ref export.Ref) (export.ID, string) {
-		return ref.Export, ref.Export.WorkflowID()
-	})
-}
-
-func newTaskReviver[Ref any, ID ~string](
-	c client.Client, what, reason string, records UnfinishedRecords[Ref, ID], log *slog.Logger, name func(Ref) (ID, string),
-) *Reviver[Ref, ID] {
-	return &Reviver[Ref, ID]{
-		Client: c, What: what, Every: 30 * time.Second, Age: 30 * time.Second, Log: log,
-		List: records.Unfinished, Name: name,
-		Revive: func(ctx context.Context, ref Ref, _ WorkflowState) (bool, error) {
-			return records.Restart(ctx, ref, "sweeper", reason)
+// NewTaskReviver returns a Reviver of accepted tasks of a kind that have no workflow.
+func NewTaskReviver(c client.Client, kind task.Kind, records TaskRecords, log *slog.Logger) *Reviver[task.Ref, task.ID] {
+	return &Reviver[task.Ref, task.ID]{
+		Client: c, What: string(kind) + "s", Every: 30 * time.Second, Age: 30 * time.Second, Log: log,
+		List: records.Unfinished,
+		Name: func(ref task.Ref) (task.ID, string) { return ref.Task, kind.WorkflowID(ref.Task) },
+		Revive: func(ctx context.Context, ref task.Ref, _ WorkflowState) (bool, error) {
+			return records.Restart(ctx, ref, "sweeper", "its workflow was lost")
 		},
 	}
 }

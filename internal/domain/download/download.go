@@ -1,45 +1,16 @@
 // Package download is the aggregate of downloads: a download makes an asset of the content of a URL in the
 // background. It promises that every download ends, with an asset or with a reason, and that a repeated attempt makes
-// no second asset. The activity fetches the content; the Store runs the transactions.
+// no second asset. The activity fetches the content.
 package download
 
 import (
 	"crypto/sha256"
 	"encoding/json"
 	"net/url"
-	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/millrace-dev/millrace/internal/domain/asset"
-	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/domain/task"
 )
-
-// ID identifies a download: a lower-case UUID made by the server. Clients know it as the id of a task.
-type ID string
-
-// NewID returns a fresh random id.
-func NewID() ID { return ID(uuid.NewString()) }
-
-const streamPrefix = "download-"
-
-// Stream returns the name of the download's event stream.
-func (id ID) Stream() string { return streamPrefix + string(id) }
-
-// IDOfStream returns the download whose stream that is.
-func IDOfStream(stream string) (ID, bool) { return eventlog.IDOfStream[ID](streamPrefix, stream) }
-
-// WorkflowID returns the Temporal workflow id of the download.
-func (id ID) WorkflowID() string { return "download-" + string(id) }
-
-// eventID returns the id of an event that happens to a download once, so that a repeated append is harmless.
-func (id ID) eventID(eventType string) uuid.UUID { return asset.EventID(asset.ID(id), eventType) }
-
-// Ref identifies an accepted download. It is the payload of a start intent.
-type Ref struct {
-	Download ID     `json:"download"`
-	Account  string `json:"account"`
-}
 
 // Request describes the source of a download and the asset to make. It is stored.
 type Request struct {
@@ -93,52 +64,37 @@ func (r Request) Spec(account, declared, requestID string) asset.Spec {
 	}
 }
 
-// State is the state of a download, in the terms of the hosted service.
-type State string
-
-// The states. Completed and Failed are final.
-const (
-	Created   State = "created"
-	Running   State = "running"
-	Completed State = "completed"
-	Failed    State = "failed"
-)
-
-// Final reports whether the download has ended.
-func (s State) Final() bool { return s == Completed || s == Failed }
-
 // Download is the folded state of one download.
-type Download struct {
-	ID        ID
-	Account   string
-	Request   Request
-	RequestID string // of the request that made it
-	State     State
-	Version   int64 // of the stream, folded so far
-	CreatedAt time.Time
-	UpdatedAt time.Time
-	StartedAt *time.Time
-	EndedAt   *time.Time
+type Download = task.Task[RequestedV1, CompletedV1, FailedV1]
 
-	Done    *CompletedV1 // of a completed one
-	Failure *FailedV1    // of a failed one
+// Events are the events of downloads.
+var Events = task.Events[RequestedV1, StartedV1, CompletedV1, FailedV1]{
+	Kind:      task.Download,
+	Requested: "a download was requested", Started: "a worker began to fetch the content",
+	Completed: "the content became an asset", Failed: "the download failed, with the reason",
 }
 
-// Ref returns the reference of the download.
-func (d Download) Ref() Ref { return Ref{Download: d.ID, Account: d.Account} }
-
-// Progress is the progress of a download for its watchers.
-type Progress struct {
-	Download ID     `json:"download"`
-	Name     string `json:"name"`
-	Bytes    int64  `json:"bytes"` // total size, 0 = the source does not send it
-	Fetched  int64  `json:"fetched"`
+// RequestedV1 records that a download was accepted. The account is the event's own.
+type RequestedV1 struct {
+	Request Request `json:"request"`
 }
 
-// Fraction returns the fetched fraction, 0 to 1. It is 0 while the size is unknown.
-func (p Progress) Fraction() float64 {
-	if p.Bytes <= 0 {
-		return 0
-	}
-	return min(1, float64(p.Fetched)/float64(p.Bytes))
+// StartedV1 records that a worker began to fetch.
+type StartedV1 struct {
+	Name string `json:"name,omitempty"`
+}
+
+// CompletedV1 records that the content became an asset of the account.
+type CompletedV1 struct {
+	Name  string         `json:"name,omitempty"`
+	Asset asset.PublicID `json:"asset"`
+	Size  int64          `json:"size"`
+	Found bool           `json:"found,omitempty"` // the result is an equal asset that the account already had
+}
+
+// FailedV1 records that the download failed. Its text is public.
+type FailedV1 struct {
+	Name    string `json:"name,omitempty"`
+	Code    string `json:"code"`
+	Message string `json:"message"`
 }

@@ -25,6 +25,6 @@ import (
 func Registry() (*eventlog.Registry, error) {
 	r := eventlog.NewRegistry()
 	return r, errors.Join(job.Register(r), asset.Register(r), credit.Register(r), call.Register(r), gate.Register(r), account.Register(r),
-		hidden.Register(r), audit.Register(r), webhook.Register(r), export.Register(r), download.Register(r), server.Register(r),
-		deployment.Register(r))
+		hidden.Register(r), audit.Register(r), webhook.Register(r), export.Events.Register(r), download.Events.Register(r),
+		server.Register(r), deployment.Register(r))
 }

@@ -17,47 +17,9 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/job"
-	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/domain/task"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
-
-// ID identifies an export: a lower-case UUID made by the server. Clients know it as the id of a task.
-type ID string
-
-// NewID returns a fresh random id.
-func NewID() ID { return ID(uuid.NewString()) }
-
-// ParseID accepts a UUID in upper or lower case.
-func ParseID(s string) (ID, error) {
-	u, err := uuid.Parse(s)
-	if err != nil || !strings.EqualFold(u.String(), s) {
-		return "", fault.New(fault.NotFound, fault.CodeNotFound, "there is no such task")
-	}
-	return ID(u.String()), nil
-}
-
-const streamPrefix = "export-"
-
-// Stream returns the name of the export's event stream.
-func (id ID) Stream() string { return streamPrefix + string(id) }
-
-// IDOfStream returns the export whose stream that is.
-func IDOfStream(stream string) (ID, bool) { return eventlog.IDOfStream[ID](streamPrefix, stream) }
-
-// WorkflowID returns the Temporal workflow id of the export.
-func (id ID) WorkflowID() string { return "export-" + string(id) }
-
-// eventID returns the id of an event that happens to an export once, so that a repeated append is harmless.
-func (id ID) eventID(eventType string) uuid.UUID {
-	return asset.EventID(asset.ID(id), eventType)
-}
-
-// Ref names an accepted export; it is what a start intent carries.
-type Ref struct {
-	Export  ID     `json:"export"`
-	Account string `json:"account"`
-	Bytes   int64  `json:"bytes"` // of the files, from which the work is estimated
-}
 
 // Naming is how files are named in an archive, with the hosted service's values.
 type Naming string
@@ -165,73 +127,19 @@ func (r Request) Fingerprint() []byte {
 	return sum[:]
 }
 
-// State is the state of an export, in the terms of the hosted service.
-type State string
-
-// The states. Completed and Failed are final.
-const (
-	Created   State = "created"
-	Running   State = "running"
-	Completed State = "completed"
-	Failed    State = "failed"
-)
-
-// Final reports whether the export has ended.
-func (s State) Final() bool { return s == Completed || s == Failed }
-
-// Export is the folded state of one export.
-type Export struct {
-	ID        ID
-	Account   string
-	Name      string // of the archive; it ends with .zip
-	Request   Request
-	State     State
-	Version   int64 // of the stream, folded so far
-	Files     int   // number of requested files, if known
-	Bytes     int64 // total size of the files
-	CreatedAt time.Time
-	UpdatedAt time.Time
-	StartedAt *time.Time
-	EndedAt   *time.Time
-
-	Done    *CompletedV1 // of a completed one
-	Failure *FailedV1    // of a failed one
-}
-
-// Ref returns the reference of the export.
-func (e Export) Ref() Ref { return Ref{Export: e.ID, Account: e.Account, Bytes: e.Bytes} }
-
-// Progress is the progress of an export for its watchers. Counts are of files.
-type Progress struct {
-	Export    ID    `json:"export"`
-	Files     int   `json:"files"`
-	Attempted int   `json:"attempted"`
-	Failed    int   `json:"failed"`
-	Bytes     int64 `json:"bytes"` // of all files
-	Packed    int64 `json:"packed"`
-}
-
-// Fraction returns the packed fraction, 0 to 1.
-func (p Progress) Fraction() float64 {
-	if p.Bytes <= 0 {
-		return 0
-	}
-	return min(1, float64(p.Packed)/float64(p.Bytes))
-}
-
 // nameOf returns the name of an export's archive: the time of its request, and its id, from which IDOfName finds the
 // export.
-func nameOf(id ID, at time.Time) string {
+func nameOf(id task.ID, at time.Time) string {
 	return fmt.Sprintf("export-%s-%s.zip", at.UTC().Format("20060102-150405"), id)
 }
 
 var archiveName = regexp.MustCompile(`^export-\d{8}-\d{6}-([0-9a-f-]{36})\.zip$`)
 
 // IDOfName returns the export whose archive may have a name.
-func IDOfName(name string) (ID, bool) {
+func IDOfName(name string) (task.ID, bool) {
 	m := archiveName.FindStringSubmatch(name)
 	if m == nil {
 		return "", false
 	}
-	return ID(m[1]), true
+	return task.ID(m[1]), true
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/export"
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/task"
 )
 
 var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
@@ -96,7 +97,7 @@ func FuzzNamesStayInsideTheArchive(f *testing.F) {
 
 func TestEqualRequestsAreEqual(t *testing.T) {
 	t.Parallel()
-	a, b := export.NewID(), export.NewID()
+	a, b := task.NewID(), task.NewID()
 	base := export.Request{Assets: []asset.PublicID{asset.PublicID(a), asset.PublicID(b)}}
 	normal, err := base.Normalize()
 	require.NoError(t, err)
@@ -126,7 +127,7 @@ func TestARequestIsBounded(t *testing.T) {
 
 func TestExportIsFoundByTheNameOfItsArchive(t *testing.T) {
 	t.Parallel()
-	id := export.NewID()
+	id := task.NewID()
 	got, ok := export.IDOfName("export-20260304-120000-" + string(id) + ".zip")
 	require.True(t, ok)
 	require.Equal(t, id, got)

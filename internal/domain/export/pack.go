@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/domain/task"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
@@ -21,7 +22,7 @@ type Opener interface {
 // Packer writes archives, a file at a time.
 type Packer struct {
 	Blobs  Opener
-	Report func(Progress) // called after each piece; may be nil
+	Report func(task.Progress) // called after each piece; may be nil
 }
 
 // Packed describes the content of an archive.
@@ -47,7 +48,7 @@ func (e *DamagedError) Error() string {
 func (e *DamagedError) Unwrap() error { return e.cause }
 
 // Pack writes the items, except those in without, as one archive. It lists these and lost files as missing.
-func (p Packer) Pack(ctx context.Context, w io.Writer, items []Item, without map[asset.ID]bool, at Progress) (Packed, error) {
+func (p Packer) Pack(ctx context.Context, w io.Writer, items []Item, without map[asset.ID]bool, at task.Progress) (Packed, error) {
 	var packed Packed
 	archive := zip.NewWriter(w)
 	for _, item := range items {
@@ -73,14 +74,14 @@ func (p Packer) Pack(ctx context.Context, w io.Writer, items []Item, without map
 	return packed, nil
 }
 
-func (p Packer) report(at Progress) {
+func (p Packer) report(at task.Progress) {
 	if p.Report != nil {
 		p.Report(at)
 	}
 }
 
 // add writes one file. lost reports that the file no longer exists; then nothing was written.
-func (p Packer) add(ctx context.Context, archive *zip.Writer, item Item, at *Progress) (lost bool, err error) {
+func (p Packer) add(ctx context.Context, archive *zip.Writer, item Item, at *task.Progress) (lost bool, err error) {
 	r, err := p.Blobs.Open(ctx, item.Hash)
 	if fault.Is(err, fault.NotFound) || errors.Is(err, blob.ErrCorrupt) {
 		return true, nil
@@ -94,7 +95,7 @@ func (p Packer) add(ctx context.Context, archive *zip.Writer, item Item, at *Pro
 		return false, fmt.Errorf("add asset %s: %w", item.Asset, err)
 	}
 	from := &source{ctx: ctx, r: r, read: func(n int) {
-		at.Packed += int64(n)
+		at.Done += int64(n)
 		p.report(*at)
 	}}
 	if _, err := io.CopyBuffer(struct{ io.Writer }{entry}, from, make([]byte, pieceSize)); err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/export"
+	"github.com/millrace-dev/millrace/internal/domain/task"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/internal/storage/blob/blobtest/mem"
 )
@@ -57,20 +58,20 @@ func TestAnArchiveHoldsItsFiles(t *testing.T) {
 	items := shelf(t, blobs, "one", "", strings.Repeat("three", 1<<20))
 	items[0].ContentType = "text/plain"
 	var out bytes.Buffer
-	var got []export.Progress
-	p := export.Packer{Blobs: blobs, Report: func(p export.Progress) { got = append(got, p) }}
-	packed, err := p.Pack(t.Context(), &out, items, nil, export.Progress{Export: "e", Files: 3, Bytes: 3 + 5<<20})
+	var got []task.Progress
+	p := export.Packer{Blobs: blobs, Report: func(p task.Progress) { got = append(got, p) }}
+	packed, err := p.Pack(t.Context(), &out, items, nil, task.Progress{Task: "e", Files: 3, Bytes: 3 + 5<<20})
 	require.NoError(t, err)
 	require.Equal(t, export.Packed{Files: 3, Bytes: 3 + 5<<20}, packed)
 	require.Equal(t, map[string]string{"0.png": "one", "1.png": "", "2.png": strings.Repeat("three", 1<<20)}, unpack(t, out.Bytes()))
 	require.Greater(t, out.Len(), 5<<20, "what is compressed already is stored as it is")
 
 	last := got[len(got)-1]
-	require.Equal(t, export.Progress{Export: "e", Files: 3, Attempted: 3, Bytes: 3 + 5<<20, Packed: 3 + 5<<20}, last)
+	require.Equal(t, task.Progress{Task: "e", Files: 3, Attempted: 3, Bytes: 3 + 5<<20, Done: 3 + 5<<20}, last)
 	require.InDelta(t, 1, last.Fraction(), 0)
 	require.Greater(t, len(got), 5, "also within a file")
 	for i := 1; i < len(got); i++ {
-		require.GreaterOrEqual(t, got[i].Packed, got[i-1].Packed)
+		require.GreaterOrEqual(t, got[i].Done, got[i-1].Done)
 	}
 }
 
@@ -80,7 +81,7 @@ func TestLostFilesAreReportedAsMissing(t *testing.T) {
 	items := shelf(t, blobs, "one", "two", "three")
 	items[1].Hash = blob.Sum([]byte("never stored"))
 	var out bytes.Buffer
-	packed, err := export.Packer{Blobs: blobs}.Pack(t.Context(), &out, items, map[asset.ID]bool{"2": true}, export.Progress{})
+	packed, err := export.Packer{Blobs: blobs}.Pack(t.Context(), &out, items, map[asset.ID]bool{"2": true}, task.Progress{})
 	require.NoError(t, err)
 	require.Equal(t, export.Packed{Files: 1, Bytes: 3, Missing: []export.Missing{
 		{Asset: "1", Name: "1.png", Error: "fetch_failed"}, {Asset: "2", Name: "2.png", Error: "fetch_failed"},
@@ -115,13 +116,13 @@ func TestDamagedFileIsNamed(t *testing.T) {
 	blobs := mem.New()
 	items := shelf(t, blobs, "one", "two")
 	_, err := export.Packer{Blobs: spoiled{blobs, items[1].Hash, blob.Corrupt(items[1].Hash)}}.Pack(t.Context(), io.Discard, items, nil,
-		export.Progress{})
+		task.Progress{})
 	var damaged *export.DamagedError
 	require.ErrorAs(t, err, &damaged)
 	require.Equal(t, asset.ID("1"), damaged.Asset)
 
 	away := errors.New("the bucket is away")
-	_, err = export.Packer{Blobs: spoiled{blobs, items[1].Hash, away}}.Pack(t.Context(), io.Discard, items, nil, export.Progress{})
+	_, err = export.Packer{Blobs: spoiled{blobs, items[1].Hash, away}}.Pack(t.Context(), io.Discard, items, nil, task.Progress{})
 	require.ErrorIs(t, err, away)
 	require.False(t, errors.As(err, &damaged), "what only failed is tried again")
 }
@@ -131,7 +132,7 @@ func TestPackingEndsWithItsContext(t *testing.T) {
 	blobs := mem.New()
 	ctx, cancel := context.WithCancel(t.Context())
 	items := shelf(t, blobs, strings.Repeat("x", 4<<20))
-	p := export.Packer{Blobs: blobs, Report: func(export.Progress) { cancel() }}
-	_, err := p.Pack(ctx, io.Discard, items, nil, export.Progress{})
+	p := export.Packer{Blobs: blobs, Report: func(task.Progress) { cancel() }}
+	_, err := p.Pack(ctx, io.Discard, items, nil, task.Progress{})
 	require.ErrorIs(t, err, context.Canceled)
 }

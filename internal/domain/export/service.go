@@ -4,25 +4,17 @@ import (
 	"context"
 	"time"
 
+	"github.com/millrace-dev/millrace/internal/domain/task"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
-
-// New is an export to record.
-type New struct {
-	ID          ID
-	Account     string
-	Requested   RequestedV1
-	Fingerprint []byte // an unfinished export of the account with the same fingerprint is returned instead
-	RequestID   string
-}
 
 // Store runs the transactions of clients' exports. Every method is limited to the given account.
 type Store interface {
 	// Create records an export and the intent to start it, or returns an equal unfinished export. Too many unfinished
 	// exports of the account are Exhausted.
-	Create(ctx context.Context, n New) (Export, error)
+	Create(ctx context.Context, account string, id task.ID, requested RequestedV1, requestID string) (Export, error)
 	// Get returns an export of the account. An unknown export and an export of another account are NotFound.
-	Get(ctx context.Context, account string, id ID) (Export, error)
+	Get(ctx context.Context, account string, id task.ID) (Export, error)
 }
 
 // Storage checks the storage limits of accounts.
@@ -59,15 +51,13 @@ func (s Service) Create(ctx context.Context, account string, r Request, requestI
 	if s.Now != nil {
 		now = s.Now
 	}
-	id := NewID()
-	return s.Store.Create(ctx, New{
-		ID: id, Account: account, Fingerprint: r.Fingerprint(), RequestID: requestID,
-		Requested: RequestedV1{Name: nameOf(id, now()), Request: r, Files: choice.Total(), Bytes: choice.Bytes},
-	})
+	id := task.NewID()
+	requested := RequestedV1{Name: nameOf(id, now()), Request: r, Files: choice.Total(), Bytes: choice.Bytes}
+	return s.Store.Create(ctx, account, id, requested, requestID)
 }
 
 // Get returns an export of the account, or NotFound.
-func (s Service) Get(ctx context.Context, account string, id ID) (Export, error) {
+func (s Service) Get(ctx context.Context, account string, id task.ID) (Export, error) {
 	return s.Store.Get(ctx, account, id)
 }
 
@@ -79,7 +69,7 @@ func (s Service) Named(ctx context.Context, account, name string) (Export, error
 		return Export{}, absent
 	}
 	e, err := s.Store.Get(ctx, account, id)
-	if err == nil && e.Name != name {
+	if err == nil && e.Requested.Name != name {
 		err = absent
 	}
 	return e, err

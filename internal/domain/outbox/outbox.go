@@ -18,8 +18,8 @@ const (
 	StartRunGraph Kind = "start_run_graph" // payload: job.Start
 	StartIngest   Kind = "start_ingest"    // payload: workflows.IngestAssetParams
 	StartRunModel Kind = "start_run_model" // payload: call.Run
-	StartExport   Kind = "start_export"    // payload: export.Ref
-	StartDownload Kind = "start_download"  // payload: download.Ref
+	StartExport   Kind = "start_export"    // payload: task.Ref
+	StartDownload Kind = "start_download"  // payload: task.Ref
 	Cancel        Kind = "cancel"          // no payload
 
 	// StartIngests is never recorded: a Joiner makes it of several StartIngest.

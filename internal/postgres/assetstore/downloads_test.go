@@ -10,6 +10,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/download"
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
+	"github.com/millrace-dev/millrace/internal/domain/task"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
@@ -21,7 +22,7 @@ func newDownloads(t *testing.T) (*assetBundle, *assetstore.Downloads) {
 	t.Helper()
 	b := newAssets(t)
 	registry := eventlog.NewRegistry()
-	require.NoError(t, download.Register(registry))
+	require.NoError(t, download.Events.Register(registry))
 	b.events = eventstore.New(b.pool, registry, nil)
 	b.events.DeliverBy(b.delivered.add)
 	return b, assetstore.NewDownloads(b.pool, b.events, sealers(t, "11"))
@@ -41,45 +42,49 @@ func sealers(t *testing.T, digits ...string) secret.Sealers {
 	return all
 }
 
-func wanted(source string) download.New {
-	return download.New{ID: download.NewID(), Account: "acme", RequestID: "r", Request: download.Request{
+// fetched asks for the content of an address for the account "acme".
+func fetched(t *testing.T, downloads *assetstore.Downloads, source string) (download.Download, error) {
+	t.Helper()
+	return downloads.Create(t.Context(), "acme", download.Request{
 		Source: source, Asset: asset.PublicID(asset.NewID()), Name: "a.bin", Metadata: []byte(`{"a":1}`),
-	}}
+	}, "r")
 }
+
+func refOf(d download.Download) task.Ref { return task.Ref{Task: d.ID, Account: d.Account} }
 
 func TestAnAcceptedDownloadIsKeptUntilItIsOver(t *testing.T) {
 	t.Parallel()
 	b, downloads := newDownloads(t)
-	n := wanted("https://example.com/a.bin")
-	d, err := downloads.Create(t.Context(), n)
+	d, err := fetched(t, downloads, "https://example.com/a.bin")
 	require.NoError(t, err)
 	require.Equal(t, []outbox.Kind{outbox.StartDownload}, b.delivered.take())
-	require.Equal(t, download.Created, d.State)
-	require.JSONEq(t, `{"a":1}`, string(d.Request.Metadata))
+	require.Equal(t, task.Created, d.State)
+	require.JSONEq(t, `{"a":1}`, string(d.Requested.Request.Metadata))
 	require.Equal(t, "r", d.RequestID)
 
-	again, err := downloads.Create(t.Context(), wanted(n.Request.Source))
+	again, err := fetched(t, downloads, "https://example.com/a.bin")
 	require.NoError(t, err)
 	require.Empty(t, b.delivered.take())
-	require.Equal(t, n.ID, again.ID, "an equal request joins the one under way")
-	_, err = downloads.Get(t.Context(), "other", n.ID)
+	require.Equal(t, d.ID, again.ID, "an equal request joins the one under way")
+	_, err = downloads.Get(t.Context(), "other", d.ID)
 	require.True(t, fault.Is(err, fault.NotFound), "%v", err)
 
 	for range 2 { // a second attempt records nothing new
-		state, open, err := downloads.Begin(t.Context(), d.Ref())
+		state, open, err := downloads.Begin(t.Context(), refOf(d))
 		require.NoError(t, err)
 		require.True(t, open)
-		require.Equal(t, download.Running, state.State)
+		require.Equal(t, task.Running, state.State)
 		require.EqualValues(t, 2, state.Version)
 	}
-	require.NoError(t, downloads.Complete(t.Context(), d.Ref(), download.CompletedV1{Name: "a.bin", Asset: n.Request.Asset, Size: 3}))
-	require.NoError(t, downloads.Fail(t.Context(), d.Ref(), download.FailedV1{Code: "late"}))
-	d, err = downloads.Get(t.Context(), "acme", n.ID)
+	done := download.CompletedV1{Name: "a.bin", Asset: d.Requested.Request.Asset, Size: 3}
+	require.NoError(t, downloads.Complete(t.Context(), refOf(d), done))
+	require.NoError(t, downloads.Fail(t.Context(), refOf(d), download.FailedV1{Code: "late"}))
+	d, err = downloads.Get(t.Context(), "acme", d.ID)
 	require.NoError(t, err)
-	require.Equal(t, download.Completed, d.State)
-	require.Equal(t, n.Request.Asset, d.Done.Asset)
+	require.Equal(t, task.Completed, d.State)
+	require.Equal(t, d.Requested.Request.Asset, d.Done.Asset)
 	require.Nil(t, d.Failure)
-	_, open, err := downloads.Begin(t.Context(), d.Ref())
+	_, open, err := downloads.Begin(t.Context(), refOf(d))
 	require.NoError(t, err)
 	require.False(t, open)
 }
@@ -88,17 +93,17 @@ func TestDownloadsOfAnAccountAreBounded(t *testing.T) {
 	t.Parallel()
 	_, downloads := newDownloads(t)
 	for i := range 16 {
-		_, err := downloads.Create(t.Context(), wanted(fmt.Sprintf("https://example.com/%d", i)))
+		_, err := fetched(t, downloads, fmt.Sprintf("https://example.com/%d", i))
 		require.NoError(t, err)
 	}
-	_, err := downloads.Create(t.Context(), wanted("https://example.com/more"))
+	_, err := fetched(t, downloads, "https://example.com/more")
 	require.Equal(t, fault.CodeTooManyDownloads, fault.CodeOf(err), "%v", err)
 }
 
 func TestDownloadWithoutAWorkflowIsFoundAndBegunAgain(t *testing.T) {
 	t.Parallel()
 	b, downloads := newDownloads(t)
-	d, err := downloads.Create(t.Context(), wanted("https://example.com/a"))
+	d, err := fetched(t, downloads, "https://example.com/a")
 	require.NoError(t, err)
 	left, err := downloads.Unfinished(t.Context(), "", 0, 10)
 	require.NoError(t, err)
@@ -107,9 +112,9 @@ func TestDownloadWithoutAWorkflowIsFoundAndBegunAgain(t *testing.T) {
 	require.NoError(t, err)
 	left, err = downloads.Unfinished(t.Context(), "", 0, 10)
 	require.NoError(t, err)
-	require.Equal(t, []download.Ref{d.Ref()}, left)
+	require.Equal(t, []task.Ref{refOf(d)}, left)
 	b.delivered.take()
-	again, err := downloads.Restart(t.Context(), d.Ref(), "sweeper", "nothing was fetching it")
+	again, err := downloads.Restart(t.Context(), refOf(d), "sweeper", "nothing was fetching it")
 	require.NoError(t, err)
 	require.True(t, again)
 	require.Equal(t, []outbox.Kind{outbox.StartDownload}, b.delivered.take())
@@ -119,9 +124,9 @@ func TestTheQueryOfADownloadIsKeptOutOfTheLog(t *testing.T) {
 	t.Parallel()
 	b, downloads := newDownloads(t)
 	const source = "https://user:hunter2@example.com/a%20b.bin?token=hunter2#hunter2"
-	d, err := downloads.Create(t.Context(), wanted(source))
+	d, err := fetched(t, downloads, source)
 	require.NoError(t, err)
-	require.Equal(t, "https://example.com/a%20b.bin", d.Request.Source)
+	require.Equal(t, "https://example.com/a%20b.bin", d.Requested.Request.Source)
 
 	read := func(query string) (text string) {
 		require.NoError(t, b.pool.QueryRow(t.Context(), query).Scan(&text))
@@ -132,14 +137,14 @@ func TestTheQueryOfADownloadIsKeptOutOfTheLog(t *testing.T) {
 
 	rotated := assetstore.NewDownloads(b.pool, b.events, sealers(t, "22", "11"))
 	for _, records := range []*assetstore.Downloads{downloads, rotated} {
-		state, open, err := records.Begin(t.Context(), d.Ref())
+		state, open, err := records.Begin(t.Context(), refOf(d))
 		require.NoError(t, err)
 		require.True(t, open)
-		require.Equal(t, source, state.Request.Source, "what is fetched is the whole address")
+		require.Equal(t, source, state.Requested.Request.Source, "what is fetched is the whole address")
 	}
-	_, _, err = assetstore.NewDownloads(b.pool, b.events, sealers(t, "22")).Begin(t.Context(), d.Ref())
+	_, _, err = assetstore.NewDownloads(b.pool, b.events, sealers(t, "22")).Begin(t.Context(), refOf(d))
 	require.True(t, fault.Is(err, fault.Denied), "the key is gone: %v", err)
 
-	require.NoError(t, downloads.Fail(t.Context(), d.Ref(), download.FailedV1{Code: "gone"}))
+	require.NoError(t, downloads.Fail(t.Context(), refOf(d), download.FailedV1{Code: "gone"}))
 	require.Equal(t, "0", read(`select count(*)::text from downloads`), "the address goes with the row")
 }

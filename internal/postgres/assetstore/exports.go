@@ -10,6 +10,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/export"
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
+	"github.com/millrace-dev/millrace/internal/domain/task"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres"
@@ -19,19 +20,20 @@ import (
 
 // Exports implements export.Store.
 type Exports struct {
-	tasks  *tasks[export.Export]
+	exportTasks
 	assets *Store
 }
+
+type exportTasks = tasks[export.RequestedV1, export.StartedV1, export.CompletedV1, export.FailedV1]
 
 var _ export.Store = (*Exports)(nil)
 
 // NewExports returns the exports on pool that append through events. Archives count against the storage limits of
 // accounts; storage nil = no limit.
 func NewExports(pool *pgxpool.Pool, events *eventstore.Store, storage *accountstore.Storage) *Exports {
-	return &Exports{assets: New(pool, events).Within(storage), tasks: &tasks[export.Export]{
-		pool: pool, events: events, word: "export", kind: outbox.StartExport, lock: lockOfExports,
+	return &Exports{assets: New(pool, events).Within(storage), exportTasks: exportTasks{
+		pool: pool, events: events, types: export.Events, bytes: "bytes", intent: outbox.StartExport, lock: lockOfExports,
 		most: maxExports, tooMany: fault.CodeTooManyExports, retry: exportRetry,
-		fold: export.Fold, of: func(e export.Export) (id, account string) { return string(e.ID), e.Account },
 	}}
 }
 
@@ -44,38 +46,28 @@ const (
 	exportRetry = 10 * time.Second
 )
 
-func packing(ref export.Ref) task {
-	return task{id: string(ref.Export), account: ref.Account, stream: ref.Export.Stream(), workflow: ref.Export.WorkflowID(), ref: ref}
-}
-
 // Create implements export.Store.
-func (s *Exports) Create(ctx context.Context, n export.New) (export.Export, error) {
+func (s *Exports) Create(ctx context.Context, account string, id task.ID, requested export.RequestedV1, requestID string,
+) (export.Export, error) {
+	fingerprint := requested.Request.Fingerprint()
 	insert := func(c *eventstore.Changes) {
 		c.Queue(`insert into exports (id, account, fingerprint, bytes) values ($1, $2, $3, $4)`,
-			string(n.ID), n.Account, n.Fingerprint, n.Requested.Bytes)
+			string(id), account, fingerprint, requested.Bytes)
 	}
-	return s.tasks.create(ctx, packing(export.Ref{Export: n.ID, Account: n.Account, Bytes: n.Requested.Bytes}), n.Fingerprint,
-		func(id string) string { return export.ID(id).Stream() }, insert,
-		n.ID.Event(n.Requested), eventlog.Meta{Actor: n.Account, RequestID: n.RequestID})
-}
-
-// Get implements export.Store.
-func (s *Exports) Get(ctx context.Context, account string, id export.ID) (export.Export, error) {
-	return s.tasks.get(ctx, account, id.Stream())
+	return s.create(ctx, task.Ref{Task: id, Account: account, Bytes: requested.Bytes}, fingerprint, insert, requested, requestID)
 }
 
 // Begin records that an export is being packed, and returns it. open is false if the export has ended or the log does
 // not have it.
-func (s *Exports) Begin(ctx context.Context, ref export.Ref) (state export.Export, open bool, err error) {
-	return s.tasks.begin(ctx, packing(ref), "true", func(row pgx.Row) error { return row.Scan(new(bool)) },
-		func(e export.Export) eventlog.Event {
-			return ref.Export.Event(export.StartedV1{Files: e.Files, Bytes: e.Bytes})
-		})
+func (s *Exports) Begin(ctx context.Context, ref task.Ref) (state export.Export, open bool, err error) {
+	return s.begin(ctx, ref, "true", new(bool), func(e export.Export) export.StartedV1 {
+		return export.StartedV1{Files: e.Requested.Files, Bytes: e.Requested.Bytes}
+	})
 }
 
 // Complete makes an asset of the archive, whose bytes are already stored, and ends the export. Of several attempts
 // only one succeeds.
-func (s *Exports) Complete(ctx context.Context, ref export.Ref, archive asset.New, done export.CompletedV1) error {
+func (s *Exports) Complete(ctx context.Context, ref task.Ref, archive asset.New, done export.CompletedV1) error {
 	archive.Account = ref.Account
 	limit, err := s.assets.limit(ctx, archive)
 	if err != nil {
@@ -84,11 +76,11 @@ func (s *Exports) Complete(ctx context.Context, ref export.Ref, archive asset.Ne
 	row := newRow{New: archive, naming: nameFor(archive), limit: limit}
 	var open bool
 	var st *bytesState
-	_, err = s.tasks.events.Write(ctx, eventstore.Decision{
+	_, err = s.events.Write(ctx, eventstore.Decision{
 		What: "complete an export",
 		Read: func(q *pgx.Batch) {
 			st, open = &bytesState{ref: archive.Hash, timed: archive.Deadline != nil}, false
-			q.Queue(`select true from exports where id = $1 and account = $2 for update`, string(ref.Export), ref.Account).
+			q.Queue(`select true from exports where id = $1 and account = $2 for update`, string(ref.Task), ref.Account).
 				QueryRow(func(row pgx.Row) error { return ignoreNoRows(row.Scan(&open)) })
 			queueLocks(q, &archive)
 			queueStoredBytes(q, ref.Account, []*bytesState{st})
@@ -101,28 +93,9 @@ func (s *Exports) Complete(ctx context.Context, ref export.Ref, archive asset.Ne
 			if _, err := s.assets.addOne(c, row, st); err != nil {
 				return err
 			}
-			c.Queue(`delete from exports where id = $1`, string(ref.Export))
-			return c.Append(taskAppend(packing(ref), ref.Export.Event(done), eventlog.Meta{Actor: "export"}, true))
+			c.Queue(`delete from exports where id = $1`, string(ref.Task))
+			return c.Append(s.append(ref, done, eventlog.Meta{Actor: "export"}, true))
 		},
 	})
 	return err
-}
-
-// Fail ends an export without an archive. It does not change an export that has ended.
-func (s *Exports) Fail(ctx context.Context, ref export.Ref, failure export.FailedV1) error {
-	return s.tasks.end(ctx, packing(ref), ref.Export.Event(failure))
-}
-
-// Unfinished returns up to limit exports, in order of their ids from the first one after the given id, that are at
-// least age old and wait for no intent.
-func (s *Exports) Unfinished(ctx context.Context, after export.ID, age time.Duration, limit int) ([]export.Ref, error) {
-	return unfinished(ctx, s.tasks, func(row pgx.CollectableRow) (ref export.Ref, err error) {
-		return ref, row.Scan(&ref.Export, &ref.Account, &ref.Bytes)
-	}, `id::text, account, bytes`, string(after), age, limit)
-}
-
-// Restart records that an export whose workflow was lost is started again, and the intent to start it. It does not
-// change an export that has ended, and then returns false.
-func (s *Exports) Restart(ctx context.Context, ref export.Ref, actor, reason string) (bool, error) {
-	return s.tasks.restart(ctx, packing(ref), ref.Export.Event(export.RequeuedV1{}), eventlog.Meta{Actor: actor, Reason: reason})
 }

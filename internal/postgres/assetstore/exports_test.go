@@ -12,6 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/export"
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
+	"github.com/millrace-dev/millrace/internal/domain/task"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
@@ -30,7 +31,7 @@ func newExports(t *testing.T) *exportBundle {
 	t.Helper()
 	b := newAssets(t)
 	registry := eventlog.NewRegistry()
-	require.NoError(t, errors.Join(asset.Register(registry), export.Register(registry)))
+	require.NoError(t, errors.Join(asset.Register(registry), export.Events.Register(registry)))
 	b.events = eventstore.New(b.pool, registry, nil)
 	b.events.DeliverBy(b.delivered.add)
 	b.store = assetstore.New(b.pool, b.events)
@@ -41,18 +42,15 @@ func newExports(t *testing.T) *exportBundle {
 func (b *exportBundle) ask(t *testing.T, of string) (export.Export, error) {
 	t.Helper()
 	r := export.Request{Assets: []asset.PublicID{asset.PublicID(of)}, Naming: export.Preserve}
-	return b.exports.Create(t.Context(), export.New{
-		ID: export.NewID(), Account: "acme", Fingerprint: r.Fingerprint(), RequestID: "r",
-		Requested: export.RequestedV1{Name: of + ".zip", Request: r, Files: 1, Bytes: 7},
-	})
+	return b.exports.Create(t.Context(), "acme", task.NewID(), export.RequestedV1{Name: of + ".zip", Request: r, Files: 1, Bytes: 7}, "r")
 }
 
-func (b *exportBundle) accepted(t *testing.T, of string) export.Ref {
+func (b *exportBundle) accepted(t *testing.T, of string) task.Ref {
 	t.Helper()
 	e, err := b.ask(t, of)
 	require.NoError(t, err)
 	require.Equal(t, []outbox.Kind{outbox.StartExport}, b.delivered.take())
-	return e.Ref()
+	return task.Ref{Task: e.ID, Account: "acme", Bytes: 7}
 }
 
 func archive(size int64) asset.New {
@@ -67,29 +65,29 @@ func TestAnAcceptedExportIsKeptUntilItIsOver(t *testing.T) {
 	t.Parallel()
 	b := newExports(t)
 	ref := b.accepted(t, "x")
-	e, err := b.exports.Get(t.Context(), "acme", ref.Export)
+	e, err := b.exports.Get(t.Context(), "acme", ref.Task)
 	require.NoError(t, err)
-	require.Equal(t, export.Created, e.State)
-	require.Equal(t, "x.zip", e.Name)
-	_, err = b.exports.Get(t.Context(), "other", ref.Export)
+	require.Equal(t, task.Created, e.State)
+	require.Equal(t, "x.zip", e.Requested.Name)
+	_, err = b.exports.Get(t.Context(), "other", ref.Task)
 	require.True(t, fault.Is(err, fault.NotFound), "%v", err)
 
 	for range 2 { // a second attempt records nothing new
 		state, open, err := b.exports.Begin(t.Context(), ref)
 		require.NoError(t, err)
 		require.True(t, open)
-		require.Equal(t, export.Running, state.State)
+		require.Equal(t, task.Running, state.State)
 		require.EqualValues(t, 2, state.Version)
 	}
-	_, open, err := b.exports.Begin(t.Context(), export.Ref{Export: ref.Export, Account: "other"})
+	_, open, err := b.exports.Begin(t.Context(), task.Ref{Task: ref.Task, Account: "other"})
 	require.NoError(t, err)
 	require.False(t, open)
 
 	require.NoError(t, b.exports.Complete(t.Context(), ref, archive(500), export.CompletedV1{Name: "x.zip", Size: 500, Files: 1, Packed: 1}))
 	require.Equal(t, []outbox.Kind{outbox.StartIngest}, b.delivered.take(), "the archive is looked into like any file")
-	e, err = b.exports.Get(t.Context(), "acme", ref.Export)
+	e, err = b.exports.Get(t.Context(), "acme", ref.Task)
 	require.NoError(t, err)
-	require.Equal(t, export.Completed, e.State)
+	require.Equal(t, task.Completed, e.State)
 	a, there, err := b.store.Get(t.Context(), "acme", e.Done.Asset)
 	require.NoError(t, err)
 	require.True(t, there)
@@ -104,7 +102,7 @@ func TestAnAcceptedExportIsKeptUntilItIsOver(t *testing.T) {
 	_, open, err = b.exports.Begin(t.Context(), ref)
 	require.NoError(t, err)
 	require.False(t, open)
-	again, err := b.exports.Get(t.Context(), "acme", ref.Export)
+	again, err := b.exports.Get(t.Context(), "acme", ref.Task)
 	require.NoError(t, err)
 	require.Equal(t, e, again)
 	kept, err := accountstore.NewStorage(b.pool, 0).Usage(t.Context(), "acme")
@@ -118,13 +116,13 @@ func TestArchiveOverTheStorageLimitIsNotKept(t *testing.T) {
 	ref := b.accepted(t, "x")
 	err := b.exports.Complete(t.Context(), ref, archive(2000), export.CompletedV1{})
 	require.Equal(t, fault.CodeStorageQuotaExceeded, fault.CodeOf(err), "%v", err)
-	e, err := b.exports.Get(t.Context(), "acme", ref.Export)
+	e, err := b.exports.Get(t.Context(), "acme", ref.Task)
 	require.NoError(t, err)
-	require.Equal(t, export.Created, e.State, "the event that follows informs who asked")
+	require.Equal(t, task.Created, e.State, "the event that follows informs who asked")
 	require.NoError(t, b.exports.Fail(t.Context(), ref, export.FailedV1{Code: string(fault.CodeStorageQuotaExceeded), Message: "m", Files: 1}))
-	e, err = b.exports.Get(t.Context(), "acme", ref.Export)
+	e, err = b.exports.Get(t.Context(), "acme", ref.Task)
 	require.NoError(t, err)
-	require.Equal(t, export.Failed, e.State)
+	require.Equal(t, task.Failed, e.State)
 	require.Equal(t, string(fault.CodeStorageQuotaExceeded), e.Failure.Code)
 }
 
@@ -133,7 +131,7 @@ func TestEqualConcurrentExportsAreOne(t *testing.T) {
 	b := newExports(t)
 	var mu sync.Mutex
 	var group sync.WaitGroup
-	seen := map[export.ID]bool{}
+	seen := map[task.ID]bool{}
 	for range 8 {
 		group.Go(func() {
 			e, err := b.ask(t, "x")
@@ -149,9 +147,9 @@ func TestEqualConcurrentExportsAreOne(t *testing.T) {
 	require.Len(t, seen, 1)
 	require.Len(t, b.delivered.take(), 1)
 	for id := range seen {
-		require.NoError(t, b.exports.Fail(t.Context(), export.Ref{Export: id, Account: "acme"}, export.FailedV1{}))
+		require.NoError(t, b.exports.Fail(t.Context(), task.Ref{Task: id, Account: "acme"}, export.FailedV1{}))
 		later := b.accepted(t, "x")
-		require.NotEqual(t, id, later.Export, "one that is over is no answer to a new request")
+		require.NotEqual(t, id, later.Task, "one that is over is no answer to a new request")
 	}
 }
 
@@ -174,7 +172,7 @@ func TestExportWithoutAWorkflowIsRestarted(t *testing.T) {
 	t.Parallel()
 	b := newExports(t)
 	ref := b.accepted(t, "x")
-	waiting := func() []export.Ref {
+	waiting := func() []task.Ref {
 		found, err := b.exports.Unfinished(t.Context(), "", 0, 10)
 		require.NoError(t, err)
 		return found
@@ -182,7 +180,7 @@ func TestExportWithoutAWorkflowIsRestarted(t *testing.T) {
 	require.Empty(t, waiting(), "it waits for its intent")
 	_, err := b.pool.Exec(t.Context(), `delete from outbox`)
 	require.NoError(t, err)
-	require.Equal(t, []export.Ref{ref}, waiting())
+	require.Equal(t, []task.Ref{ref}, waiting())
 	young, err := b.exports.Unfinished(t.Context(), "", time.Hour, 10)
 	require.NoError(t, err)
 	require.Empty(t, young)
@@ -196,7 +194,7 @@ func TestExportWithoutAWorkflowIsRestarted(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, again)
 	require.Empty(t, b.delivered.take())
-	e, err := b.exports.Get(t.Context(), "acme", ref.Export)
+	e, err := b.exports.Get(t.Context(), "acme", ref.Task)
 	require.NoError(t, err)
 	require.EqualValues(t, 3, e.Version, "requested, requeued, failed")
 }

@@ -9,108 +9,106 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
+	"github.com/millrace-dev/millrace/internal/domain/task"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
-// tasks are the tasks of one kind that accounts ask for, such as exports. Each has a stream, a workflow and, until it ends, a row.
-// State is its folded state.
-type tasks[State any] struct {
+// tasks are the tasks of one kind. Each has a stream, a workflow and, until it ends, a row in the table of its kind, such as
+// "exports".
+type tasks[Request, Start, Result, Failure any] struct {
 	pool   *pgxpool.Pool
 	events *eventstore.Store
+	types  task.Events[Request, Start, Result, Failure]
 
-	word    string // such as "export"; the table is called "exports"
-	kind    outbox.Kind
+	bytes   string // column of the size of the files, or a constant
+	intent  outbox.Kind
 	lock    int64         // distinguishes the advisory locks of the kind from others
 	most    int           // unfinished tasks of an account
 	tooMany fault.Code    // the refusal at that bound
 	retry   time.Duration // its Retry-After
-
-	fold func(State, eventlog.Recorded, any) State
-	of   func(State) (id, account string)
 }
 
-// task identifies a task.
-type task struct {
-	id, account, stream, workflow string
-	ref                           any // payload of its start intent
+// start returns the intent to start a task.
+func (t *tasks[Request, Start, Result, Failure]) start(ref task.Ref) outbox.Intent {
+	return outbox.New(t.intent, t.types.Kind.WorkflowID(ref.Task), ref)
 }
 
-// intent returns the intent to start a task.
-func (t *tasks[State]) intent(of task) outbox.Intent { return outbox.New(t.kind, of.workflow, of.ref) }
-
-// create records a task by an insert of its row, or returns an unfinished one of the account that has its fingerprint. stream
-// returns the stream of a task.
-func (t *tasks[State]) create(ctx context.Context, n task, fingerprint []byte, stream func(id string) string,
-	insert func(*eventstore.Changes), requested eventlog.Event, meta eventlog.Meta,
-) (state State, err error) {
+// create records a task by an insert of its row, or returns an unfinished one of the account that has its fingerprint.
+func (t *tasks[Request, Start, Result, Failure]) create(ctx context.Context, ref task.Ref, fingerprint []byte,
+	insert func(*eventstore.Changes), requested Request, requestID string,
+) (state task.Task[Request, Result, Failure], err error) {
 	var unfinished int
 	var same string
+	word := string(t.types.Kind)
 	written, err := t.events.Write(ctx, eventstore.Decision{
-		What: "accept a task of kind " + t.word,
+		What: "accept a task of kind " + word,
 		Read: func(q *pgx.Batch) {
-			q.Queue(`select pg_advisory_xact_lock(hashtextextended($1, $2))`, n.account, t.lock)
-			q.Queue(`select count(*), coalesce(max(id::text) filter (where fingerprint = $2), '') from `+t.word+`s where account = $1`,
-				n.account, fingerprint).QueryRow(func(row pgx.Row) error { return row.Scan(&unfinished, &same) })
+			q.Queue(`select pg_advisory_xact_lock(hashtextextended($1, $2))`, ref.Account, t.lock)
+			q.Queue(`select count(*), coalesce(max(id::text) filter (where fingerprint = $2), '') from `+word+`s where account = $1`,
+				ref.Account, fingerprint).QueryRow(func(row pgx.Row) error { return row.Scan(&unfinished, &same) })
 		},
 		Decide: func(_ context.Context, _ postgres.Tx, c *eventstore.Changes) error {
 			if same != "" {
 				return eventstore.ErrNothing
 			}
 			if unfinished >= t.most {
-				return fault.New(fault.Exhausted, t.tooMany, "the account has %d unfinished %ss, its limit", unfinished, t.word).WithRetryAfter(t.retry)
+				return fault.New(fault.Exhausted, t.tooMany, "the account has %d unfinished %ss, its limit", unfinished, word).WithRetryAfter(t.retry)
 			}
 			insert(c)
-			c.Start(t.intent(n))
-			return c.Append(taskAppend(n, requested, meta, false))
+			c.Start(t.start(ref))
+			return c.Append(t.append(ref, requested, eventlog.Meta{Actor: ref.Account, RequestID: requestID}, false))
 		},
 	})
 	if err == nil && same != "" {
-		return t.get(ctx, n.account, stream(same))
+		return t.Get(ctx, ref.Account, task.ID(same))
 	}
 	for _, rec := range written.Events {
-		state = t.fold(state, rec, requested.Data)
+		state = t.types.Fold(state, rec, requested)
 	}
 	return state, err
 }
 
-// taskAppend returns the append of one event of a task.
-func taskAppend(of task, event eventlog.Event, meta eventlog.Meta, ends bool) eventlog.Append {
-	a := eventlog.AppendTo(of.stream, of.account, meta, event)
+// append returns the append of one event of a task.
+func (t *tasks[Request, Start, Result, Failure]) append(ref task.Ref, data any, meta eventlog.Meta, ends bool) eventlog.Append {
+	a := eventlog.AppendTo(t.types.Kind.Stream(ref.Task), ref.Account, meta, t.types.Event(ref.Task, data))
 	a.Close = ends
 	return a
 }
 
-// get reads a task of the account from its stream.
-func (t *tasks[State]) get(ctx context.Context, account, stream string) (State, error) {
-	return t.read(ctx, t.pool, account, stream)
+// Get returns a task of the account, read from its stream. An unknown task and a task of another account are NotFound.
+func (t *tasks[Request, Start, Result, Failure]) Get(ctx context.Context, account string, id task.ID,
+) (task.Task[Request, Result, Failure], error) {
+	return t.read(ctx, t.pool, account, id)
 }
 
-func (t *tasks[State]) read(ctx context.Context, db postgres.Queryer, account, stream string) (State, error) {
-	var state State
-	state, err := eventlog.Fold(t.events.Types(), eventlog.Read(ctx, eventstore.StreamsOf(db), stream, 0), state, t.fold)
+func (t *tasks[Request, Start, Result, Failure]) read(ctx context.Context, db postgres.Queryer, account string, id task.ID,
+) (none task.Task[Request, Result, Failure], err error) {
+	stream := t.types.Kind.Stream(id)
+	state, err := eventlog.Fold(t.events.Types(), eventlog.Read(ctx, eventstore.StreamsOf(db), stream, 0), none, t.types.Fold)
 	if err != nil {
-		return state, postgres.Classify(err, "read "+stream)
+		return none, postgres.Classify(err, "read "+stream)
 	}
-	if id, owner := t.of(state); id == "" || owner != account {
-		var none State
-		return none, fault.New(fault.NotFound, fault.CodeNotFound, "there is no such %s", t.word)
+	if state.ID == "" || state.Account != account {
+		return none, fault.New(fault.NotFound, fault.CodeNotFound, "there is no such %s", t.types.Kind)
 	}
 	return state, nil
 }
 
-// begin records that a task has begun. read gets the row of the task, if it has not ended, and returns its event.
-func (t *tasks[State]) begin(ctx context.Context, of task, columns string, read func(pgx.Row) error, event func(State) eventlog.Event,
-) (state State, open bool, err error) {
-	var begun eventlog.Event
+// begin records that a task has begun. It reads a column of the task's row into value; open is false if the task has ended and
+// so has no row.
+func (t *tasks[Request, Start, Result, Failure]) begin(ctx context.Context, ref task.Ref, column string, value any,
+	started func(task.Task[Request, Result, Failure]) Start,
+) (state task.Task[Request, Result, Failure], open bool, err error) {
+	var begun Start
 	written, err := t.events.Write(ctx, eventstore.Decision{
-		What: "begin a task of kind " + t.word, Repeats: true,
+		What: "begin a task of kind " + string(t.types.Kind), Repeats: true,
 		Read: func(q *pgx.Batch) {
-			q.Queue(`select `+columns+` from `+t.word+`s where id = $1 and account = $2 for update`, of.id, of.account).
+			q.Queue(`select `+column+` from `+string(t.types.Kind)+`s where id = $1 and account = $2 for update`, string(ref.Task), ref.Account).
 				QueryRow(func(row pgx.Row) error {
-					err := read(row)
+					err := row.Scan(value)
 					open = err == nil
 					return ignoreNoRows(err)
 				})
@@ -119,63 +117,76 @@ func (t *tasks[State]) begin(ctx context.Context, of task, columns string, read 
 			if !open {
 				return eventstore.ErrNothing
 			}
-			if state, err = t.read(ctx, tx, of.account, of.stream); err != nil {
+			if state, err = t.read(ctx, tx, ref.Account, ref.Task); err != nil {
 				return err
 			}
-			begun = event(state)
-			return c.Append(taskAppend(of, begun, eventlog.Meta{Actor: t.word}, false))
+			begun = started(state)
+			return c.Append(t.append(ref, begun, eventlog.Meta{Actor: string(t.types.Kind)}, false))
 		},
 	})
 	for _, rec := range written.Events {
-		state = t.fold(state, rec, begun.Data)
+		state = t.types.Fold(state, rec, begun)
 	}
 	return state, open, err
 }
 
 // change carries out a statement on the row of a task, and records the event. It changes nothing if the task has ended, and then
 // returns false.
-func (t *tasks[State]) change(ctx context.Context, of task, statement string, event eventlog.Event, meta eventlog.Meta, ends bool,
+func (t *tasks[Request, Start, Result, Failure]) change(ctx context.Context, ref task.Ref, statement string, data any,
+	meta eventlog.Meta, ends bool,
 ) (changed bool, err error) {
 	var rows int64
 	_, err = t.events.Write(ctx, eventstore.Decision{
-		What: "change a task of kind " + t.word, Repeats: true,
+		What: "change a task of kind " + string(t.types.Kind), Repeats: true,
 		Read: func(q *pgx.Batch) {
-			postgres.CountInto(q.Queue(statement+` where id = $1 and account = $2`, of.id, of.account), &rows)
+			postgres.CountInto(q.Queue(statement+` where id = $1 and account = $2`, string(ref.Task), ref.Account), &rows)
 		},
 		Decide: func(_ context.Context, _ postgres.Tx, c *eventstore.Changes) error {
 			if rows == 0 {
 				return eventstore.ErrNothing
 			}
 			if !ends {
-				c.Start(t.intent(of))
+				c.Start(t.start(ref))
 			}
-			return c.Append(taskAppend(of, event, meta, ends))
+			return c.Append(t.append(ref, data, meta, ends))
 		},
 	})
 	return rows > 0 && err == nil, err
 }
 
 // end ends a task. It does not change a task that has ended.
-func (t *tasks[State]) end(ctx context.Context, of task, event eventlog.Event) error {
-	_, err := t.change(ctx, of, `delete from `+t.word+`s`, event, eventlog.Meta{Actor: t.word}, true)
+func (t *tasks[Request, Start, Result, Failure]) end(ctx context.Context, ref task.Ref, data any) error {
+	word := string(t.types.Kind)
+	_, err := t.change(ctx, ref, `delete from `+word+`s`, data, eventlog.Meta{Actor: word}, true)
 	return err
 }
 
-// restart records that a task whose workflow was lost is started again, and the intent to start it.
-func (t *tasks[State]) restart(ctx context.Context, of task, event eventlog.Event, meta eventlog.Meta) (bool, error) {
-	return t.change(ctx, of, `update `+t.word+`s set since = now()`, event, meta, false)
+// Fail ends a task without a result. It does not change a task that has ended.
+func (t *tasks[Request, Start, Result, Failure]) Fail(ctx context.Context, ref task.Ref, failure Failure) error {
+	return t.end(ctx, ref, failure)
 }
 
-// unfinished returns the columns of up to limit tasks, in order of their ids from the first one after the given id, that are at
-// least age old and wait for no intent.
-func unfinished[Ref, State any](
-	ctx context.Context, t *tasks[State], scan pgx.RowToFunc[Ref], columns, after string, age time.Duration, limit int,
-) ([]Ref, error) {
+// Restart records that a task whose workflow was lost is started again, and the intent to start it. It does not change a task that
+// has ended, and then returns false.
+func (t *tasks[Request, Start, Result, Failure]) Restart(ctx context.Context, ref task.Ref, actor, reason string) (bool, error) {
+	return t.change(ctx, ref, `update `+string(t.types.Kind)+`s set since = now()`, task.RequeuedV1{},
+		eventlog.Meta{Actor: actor, Reason: reason}, false)
+}
+
+// Unfinished returns up to limit tasks, in order of their ids from the first one after the given id, that are at least age old
+// and wait for no intent.
+func (t *tasks[Request, Start, Result, Failure]) Unfinished(ctx context.Context, after task.ID, age time.Duration, limit int,
+) ([]task.Ref, error) {
 	if after == "" {
-		after = uuid.Nil.String()
+		after = task.ID(uuid.Nil.String())
 	}
-	return postgres.Collect(ctx, t.pool, "look for unfinished tasks of kind "+t.word, scan, `select `+columns+` from `+t.word+`s t
+	word := string(t.types.Kind)
+	scan := func(row pgx.CollectableRow) (ref task.Ref, err error) {
+		return ref, row.Scan(&ref.Task, &ref.Account, &ref.Bytes)
+	}
+	return postgres.Collect(ctx, t.pool, "look for unfinished tasks of kind "+word, scan, `select id::text, account, `+t.bytes+`
+		from `+word+`s t
 		where id > $1 and since <= now() - $2::interval
-		  and not exists (select from outbox o where o.workflow_id = '`+t.word+`-' || t.id)
-		order by id limit $3`, after, age, limit)
+		  and not exists (select from outbox o where o.workflow_id = '`+word+`-' || t.id)
+		order by id limit $3`, string(after), age, limit)
 }

@@ -12,9 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/internal/domain/download"
-	"github.com/millrace-dev/millrace/internal/domain/export"
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/task"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/stream"
 )
@@ -100,18 +99,14 @@ func inOrder(t *testing.T, newPair Pair) {
 	big.Kind, big.Data = stream.FramePicture, make([]byte, stream.MaxPicture)
 	require.NoError(t, publish.Publish(t.Context(), big))
 	require.Equal(t, big, next(t, frames))
-	packing := stream.Frame{
-		Account: Account, Kind: stream.FrameExport,
-		Export: &export.Progress{Export: export.NewID(), Files: 2, Attempted: 1, Bytes: 9, Packed: 4},
+	for _, p := range []task.Progress{
+		{Kind: task.Export, Task: task.NewID(), Files: 2, Attempted: 1, Bytes: 9, Done: 4},
+		{Kind: task.Download, Task: task.NewID(), Name: "a.bin", Bytes: 9, Done: 4},
+	} {
+		progress := stream.Frame{Account: Account, Kind: stream.FrameTask, Task: &p}
+		require.NoError(t, publish.Publish(t.Context(), progress))
+		require.Equal(t, progress, next(t, frames))
 	}
-	require.NoError(t, publish.Publish(t.Context(), packing))
-	require.Equal(t, packing, next(t, frames))
-	fetching := stream.Frame{
-		Account: Account, Kind: stream.FrameDownload,
-		Download: &download.Progress{Download: download.NewID(), Name: "a.bin", Bytes: 9, Fetched: 4},
-	}
-	require.NoError(t, publish.Publish(t.Context(), fetching))
-	require.Equal(t, fetching, next(t, frames))
 }
 
 func refused(t *testing.T, newPair Pair) {
@@ -124,9 +119,8 @@ func refused(t *testing.T, newPair Pair) {
 		"picture": func(f *stream.Frame) {
 			f.Kind, f.Max, f.ContentType, f.Data = stream.FramePicture, 0, "image/png", make([]byte, stream.MaxPicture+1)
 		},
-		"export":   func(f *stream.Frame) { f.Kind = stream.FrameExport },
-		"download": func(f *stream.Frame) { f.Kind = stream.FrameDownload },
-		"preview":  func(f *stream.Frame) { f.Kind, f.ContentType = stream.FramePreview, "image/gif" },
+		"task":    func(f *stream.Frame) { f.Kind = stream.FrameTask },
+		"preview": func(f *stream.Frame) { f.Kind, f.ContentType = stream.FramePreview, "image/gif" },
 	} {
 		f := frame(1)
 		spoil(&f)
