@@ -16,6 +16,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/stream"
 )
 
 // segmentAttempt is one attempt to run a segment, under a lease. It records the events of the nodes and implements
@@ -243,3 +244,10 @@ func (s *segmentAttempt) Preview(id, contentType string, data []byte) {
 
 // Text implements driving.Recorder.
 func (s *segmentAttempt) Text(id, text string) { s.frames(id).Text(text) }
+
+// Picture implements driving.Recorder.
+func (s *segmentAttempt) Picture(id, contentType string, data []byte) {
+	if len(data) <= stream.MaxPicture {
+		s.frames(id).Picture(contentType, data)
+	}
+}

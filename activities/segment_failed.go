@@ -121,6 +121,12 @@ func (s *segmentAttempt) judge(ctx context.Context, ran string, cause error) (ve
 			change:  func(w *server.Wait) { w.Cause = "it was interrupted on its server" },
 			failure: s.failureOf(ran, "ServiceError", "the prompt was interrupted on its server too often", cause),
 		}, nil
+	case fault.CodePicturesMissed:
+		return verdict{
+			why: job.FileMissing, again: s.count(job.PromptRefused, job.FileMissing) < maxRefused,
+			change:  func(w *server.Wait) { w.Cause = "pictures that a node sent were missed" },
+			failure: s.failureOf(ran, "ServiceError", publicMessage(cause), cause),
+		}, nil
 	case fault.CodeServerFileNotFound: // a file that the server's cache names is missing
 		if err := s.srv.Free(ctx); err != nil {
 			return s.serverLost(ctx, "", err)

@@ -239,7 +239,7 @@ type Outcome struct {
 // Output is the UI output of one node.
 type Output struct {
 	Raw   json.RawMessage // the complete object, as the server wrote it
-	Files []File          // all files that the output names, in order
+	Files []File          // all files that the output names, at any depth, in order
 	Err   error           // CodeUnsafeName: the output names a file outside its folder, which cannot be fetched
 	Texts []string        // all texts under "text"
 }
@@ -251,6 +251,7 @@ type File struct {
 	Type      Folder
 	Kind      string // the key of the output that names it: "images", "audio", "latents", …; "" = none
 	Animated  bool   // an image with several frames
+	Workflow  bool   // a picture that holds the workflow of the file before it; its server may lack it
 }
 
 // Folder is one of the folders of a server that hold files of prompts.

@@ -1,6 +1,7 @@
 package comfyui
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -169,23 +170,59 @@ func parseOutput(raw json.RawMessage) Output {
 	return output
 }
 
-// add adds one item of an output: a file, a text, or a value of a custom node.
+// add adds one item of an output: a text, or a value of any form with the files that it names at any depth.
 func (o *Output) add(key string, item json.RawMessage, animated bool) error {
 	var text string
 	if key == "text" && json.Unmarshal(item, &text) == nil {
 		o.Texts = append(o.Texts, text)
 		return nil
 	}
-	var named wireFile
-	if json.Unmarshal(item, &named) != nil || named.Name == "" || named.Type == "" {
-		return nil //nolint:nilerr // outputs of custom nodes may have any form
+	if bytes.HasPrefix(item, []byte("[")) {
+		var items []json.RawMessage
+		if err := json.Unmarshal(item, &items); err != nil {
+			return nil //nolint:nilerr // it was part of a document that was read
+		}
+		for _, item := range items {
+			if err := o.add(key, item, false); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
+	names, values, err := members(item)
+	if err != nil {
+		return nil //nolint:nilerr // neither a list nor an object
+	}
+	var named wireFile
+	if json.Unmarshal(item, &named) == nil && named.Name != "" && named.Type != "" {
+		return o.addFiles(key, named, animated)
+	}
+	for _, name := range names {
+		if value := values[name]; bytes.HasPrefix(value, []byte("[")) || bytes.HasPrefix(value, []byte("{")) {
+			if err := o.add(key, value, false); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// addFiles adds a file, and the picture beside it that holds its workflow.
+func (o *Output) addFiles(key string, named wireFile, animated bool) error {
 	file, err := named.file()
 	if err != nil {
 		return err
 	}
 	file.Kind, file.Animated = key, animated && key == "images"
 	o.Files = append(o.Files, file)
+	var workflow string
+	if json.Unmarshal(named.Workflow, &workflow) != nil || workflow == "" || workflow == named.Name {
+		return nil //nolint:nilerr // another form, which names no file
+	}
+	beside := File{Name: workflow, Subfolder: file.Subfolder, Type: file.Type, Kind: key, Workflow: true}
+	if beside.check() == nil {
+		o.Files = append(o.Files, beside)
+	}
 	return nil
 }
 
@@ -194,6 +231,8 @@ type wireFile struct {
 	Name      string `json:"filename"`
 	Subfolder string `json:"subfolder"`
 	Type      Folder `json:"type"`
+
+	Workflow json.RawMessage `json:"workflow"` // in outputs of VHS_VideoCombine, the name of a picture in the same folder
 }
 
 // file returns the file, after checking that its name stays inside its folder.

@@ -163,6 +163,7 @@ const (
 	CodeServerRefused      Code = "server_refused"     // the server refuses the request
 	CodeUnsafeName         Code = "unsafe_name"        // a name leads out of its folder
 	CodeTooLarge           Code = "too_large"          // an answer, an output or an upload of a server exceeds its bound
+	CodePicturesMissed     Code = "pictures_missed"    // a node has sent pictures to a socket that was not open
 	CodeServerFileNotFound Code = "file_not_found"     // the server has no such file
 	CodeServerGivenUp      Code = "server_given_up"    // the server is lost or silent, or forgets the prompt; the outcome is unknown
 	CodeServerInterrupted  Code = "server_interrupted" // somebody else canceled the prompt on its server

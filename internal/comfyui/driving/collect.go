@@ -2,12 +2,15 @@ package driving
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -19,22 +22,71 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// save copies the files of a node's output to the account, and returns the output with the names of the copies.
-func (d *Driver) save(ctx context.Context, r *Run, c *compiled, id string, out comfyui.Output) (map[string][]any, []job.OutputFile, error) {
+// save copies the files of a node's output to the account, and returns the output with the names of the copies. sent are
+// the pictures that the node has sent, or nil.
+func (d *Driver) save(ctx context.Context, r *Run, c *compiled, id string, out comfyui.Output, sent *sentPictures,
+) (map[string][]any, []job.OutputFile, error) {
 	if out.Err != nil {
 		return nil, nil, out.Err
 	}
-	files := r.Files(id)
-	byName := map[string]node.File{}
-	for i, f := range out.Files {
-		saved, err := d.copy(ctx, r, c, files, f, i)
-		if err != nil {
-			return nil, nil, fmt.Errorf("copy %s of node %s: %w", f.Name, id, err)
-		}
-		byName[fileKey(f.Name, f.Subfolder, string(f.Type))] = saved
+	renaming := renaming{copies: map[string][]node.File{}}
+	var files NodeFiles
+	index := 0
+	if sent != nil {
+		files, index, renaming.sent = sent.files, len(sent.shown), sent.shown
+	} else {
+		files = r.Files(id)
 	}
-	ui, err := renamed(out.Raw, byName)
+	for _, f := range out.Files {
+		key := fileKey(f.Name, f.Subfolder, string(f.Type))
+		for one := range sequence(f) {
+			saved, err := d.copy(ctx, r, c, files, one, index)
+			if fault.CodeOf(err) == fault.CodeServerFileNotFound && (f.Workflow || one.Name != f.Name && len(renaming.copies[key]) > 0) {
+				break
+			}
+			if err != nil {
+				return nil, nil, fmt.Errorf("copy %s of node %s: %w", one.Name, id, unnamed(err, f, one))
+			}
+			renaming.copies[key] = append(renaming.copies[key], saved)
+			index++
+		}
+	}
+	ui, err := renaming.output(out.Raw)
+	if err == nil && renaming.missing > 0 {
+		err = picturesMissed(id)
+	}
 	return ui, files.Saved(), err
+}
+
+// numberPattern is the part of a name that stands for the number of a file, as ffmpeg writes sequences of pictures.
+var numberPattern = regexp.MustCompile(`%(?:0([1-9]))?d`)
+
+// sequence returns the files that a name stands for: itself, or the files whose numbers, from 1, take the place of the pattern in
+// the name. The caller stops at the first number that the server lacks.
+func sequence(f comfyui.File) iter.Seq[comfyui.File] {
+	at := numberPattern.FindStringSubmatchIndex(f.Name)
+	return func(yield func(comfyui.File) bool) {
+		if at == nil {
+			yield(f)
+			return
+		}
+		for n := 1; ; n++ {
+			one := f
+			one.Name = f.Name[:at[0]] + fmt.Sprintf(f.Name[at[0]:at[1]], n) + f.Name[at[1]:]
+			if !yield(one) {
+				return
+			}
+		}
+	}
+}
+
+// unnamed makes the lack of the first file of a sequence final: the server does not name its files, so that another attempt would
+// find none either.
+func unnamed(err error, named, one comfyui.File) error {
+	if fault.CodeOf(err) != fault.CodeServerFileNotFound || named.Name == one.Name {
+		return err
+	}
+	return fault.Wrap(err, fault.Invalid, "", "the node names its files %q, and the server has no file %q", named.Name, one.Name)
 }
 
 func fileKey(name, subfolder, folder string) string {
@@ -42,7 +94,7 @@ func fileKey(name, subfolder, folder string) string {
 }
 
 // numbered splits the name of a saved file as servers write it: prefix, counter, rest.
-var numbered = regexp.MustCompile(`^(.*)_(\d{3,})(_?(?:\.[^.]*)?)$`)
+var numbered = regexp.MustCompile(`^(.*)_(\d{3,})((?:_|[-.][0-9A-Za-z]{1,16})?(?:\.[^.]*)?)$`)
 
 // copy streams a file of the server to the account's files.
 func (d *Driver) copy(ctx context.Context, r *Run, c *compiled, files NodeFiles, f comfyui.File, index int) (node.File, error) {
@@ -84,41 +136,99 @@ func pngSize(r *bufio.Reader) (width, height int) {
 	return int(binary.BigEndian.Uint32(head[16:])), int(binary.BigEndian.Uint32(head[20:]))
 }
 
-// renamed returns the output of a node with the names of the copied files. Members that are not lists are left out.
-func renamed(raw json.RawMessage, files map[string]node.File) (map[string][]any, error) {
+// renaming gives the files of an output their names in the account.
+type renaming struct {
+	copies  map[string][]node.File // by fileKey
+	sent    []node.File            // pictures that the node has sent and the output has not named yet
+	missing int                    // pictures that the output names and no message brought
+}
+
+// output returns the output of a node with the names of the copied files. Members that are not lists are left out.
+func (r *renaming) output(raw json.RawMessage) (map[string][]any, error) {
 	if len(raw) == 0 {
-		return nil, nil
+		return r.rest(nil), nil
 	}
-	var shown map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &shown); err != nil {
+	var shown map[string]any
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	if err := dec.Decode(&shown); err != nil {
 		return nil, fault.Wrap(err, fault.Unavailable, fault.CodeServerGarbage, "the output of the node is not an object")
 	}
 	ui := make(map[string][]any, len(shown))
 	for key, value := range shown {
-		var list []json.RawMessage
-		if json.Unmarshal(value, &list) != nil {
-			continue
-		}
-		ui[key] = make([]any, 0, len(list))
-		for _, element := range list {
-			ui[key] = append(ui[key], renamedFile(element, files))
+		if list, ok := value.([]any); ok {
+			ui[key] = r.list(list)
 		}
 	}
-	return ui, nil
+	return r.rest(ui), nil
 }
 
-func renamedFile(element json.RawMessage, files map[string]node.File) any {
-	var f struct {
-		Filename  string `json:"filename"`
-		Subfolder string `json:"subfolder"`
-		Type      string `json:"type"`
+// rest adds the pictures that the output does not name.
+func (r *renaming) rest(ui map[string][]any) map[string][]any {
+	if ui == nil && len(r.sent) > 0 {
+		ui = map[string][]any{}
 	}
-	if json.Unmarshal(element, &f) == nil && f.Filename != "" {
-		if saved, ok := files[fileKey(f.Filename, f.Subfolder, f.Type)]; ok {
-			return saved
+	for _, file := range r.sent {
+		ui["images"] = append(ui["images"], file)
+	}
+	return ui
+}
+
+func (r *renaming) list(items []any) []any {
+	out := make([]any, 0, len(items))
+	for _, item := range items {
+		switch item := item.(type) {
+		case []any:
+			out = append(out, r.list(item))
+		case map[string]any:
+			out = append(out, r.object(item)...)
+		default:
+			out = append(out, item)
 		}
 	}
-	return element
+	return out
+}
+
+// object returns an element of an output with its copied file. An element that names a sequence becomes one element for each file.
+func (r *renaming) object(element map[string]any) []any {
+	name, _ := element["filename"].(string)
+	subfolder, _ := element["subfolder"].(string)
+	folder, _ := element["type"].(string)
+	copies := r.copies[fileKey(name, subfolder, folder)]
+	if element["source"] == "websocket" && name == "" {
+		if len(r.sent) == 0 {
+			r.missing++
+			return []any{element}
+		}
+		copies, r.sent = r.sent[:1], r.sent[1:]
+	}
+	if len(copies) == 0 {
+		for key, value := range element {
+			switch value := value.(type) {
+			case []any:
+				element[key] = r.list(value)
+			case map[string]any:
+				if inner := r.object(value); len(inner) == 1 {
+					element[key] = inner[0]
+				}
+			}
+		}
+		return []any{element}
+	}
+	if workflow, ok := element["workflow"].(string); ok {
+		delete(element, "workflow")
+		if beside := r.copies[fileKey(workflow, subfolder, folder)]; len(beside) == 1 {
+			element["workflow"] = beside[0].Filename
+		}
+	}
+	delete(element, "fullpath") // a path on the server's machine
+	out := make([]any, len(copies))
+	for i, file := range copies {
+		one := maps.Clone(element)
+		one["filename"], one["subfolder"], one["type"] = file.Filename, file.Subfolder, file.Folder
+		out[i] = one
+	}
+	return out
 }
 
 // keepFiles notes the files of a node of the graph. The files of expansions are left out: the server's cache may name them in the

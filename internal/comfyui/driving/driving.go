@@ -44,6 +44,8 @@ type Recorder interface {
 	Progress(id string, value, max int)
 	Preview(id, contentType string, data []byte)
 	Text(id, text string)
+	// Picture sends a picture that is a result of the node, unreduced. It may be lost; its file is kept.
+	Picture(id, contentType string, data []byte)
 }
 
 // Executed describes the end of a node.

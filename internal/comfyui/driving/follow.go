@@ -24,6 +24,8 @@ type follower struct {
 	values          map[string]comfyui.Output // outputs of the added nodes that export values
 	states          map[string]string         // states of nodes in the last progress_state
 	recorded        map[string]bool
+	watched         map[string]bool // nodes of which no message was missed since they began
+	pictures        map[string]*sentPictures
 	cached          map[string]bool
 	sent            int
 	mayExist        bool // the server may have the prompt: it was sent, or a poll found it
@@ -45,6 +47,7 @@ func newFollower(d *Driver, r *Run, c *compiled) *follower {
 	f := &follower{
 		d: d, r: r, c: c, began: time.Now(), since: map[string]time.Time{}, recorded: map[string]bool{}, cached: map[string]bool{},
 		inner: map[string]*job.Expansion{}, values: map[string]comfyui.Output{}, files: map[string][]comfyui.File{}, exists: r.Began,
+		watched: map[string]bool{}, pictures: map[string]*sentPictures{},
 	}
 	for i := range r.Segment.Nodes {
 		if id := r.Segment.Nodes[i].ID; r.Recorder.Recorded(id) {
@@ -117,6 +120,7 @@ func (f *follower) reattach(ctx context.Context) {
 		return
 	}
 	a.close()
+	delete(f.watched, f.current)
 	f.attached = f.attach(ctx, min(2*a.silenceLimit, maxSilence))
 }
 
@@ -254,6 +258,7 @@ func (f *follower) handle(ctx context.Context, e comfyui.Event) (bool, error) {
 		}
 		return true, nil
 	case comfyui.Disconnected:
+		delete(f.watched, f.current)
 		if f.broken.IsZero() {
 			f.broken = time.Now()
 		}

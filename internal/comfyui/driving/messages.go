@@ -89,10 +89,7 @@ func (f *follower) progress(ctx context.Context, e comfyui.Event) error {
 	case comfyui.ProgressState:
 		return f.progressState(ctx, e)
 	case comfyui.Preview:
-		id := cmp.Or(e.Node, f.current)
-		if _, ok := f.locate(id, job.Expansion{Parent: e.Parent, Display: e.Display, Real: e.Real}); ok {
-			f.r.Recorder.Preview(id, e.MediaType, e.Image)
-		}
+		return f.preview(ctx, e)
 	case comfyui.ProgressText:
 		if _, ok := f.locate(e.Node, job.Expansion{}); ok {
 			f.r.Recorder.Text(e.Node, e.Text)
@@ -183,6 +180,7 @@ func (f *follower) executing(ctx context.Context, e comfyui.Executing) error {
 		return nil
 	}
 	f.current = e.Node
+	f.watched[e.Node] = e.Prompt != "" // the server repeats it without the prompt to a socket that was opened later
 	if _, running := f.since[e.Node]; running || f.recorded[e.Node] {
 		return nil
 	}
@@ -232,10 +230,12 @@ func (f *follower) executed(ctx context.Context, e comfyui.Executed) {
 	if !ok || f.recorded[id] {
 		return
 	}
-	took := f.nodeDuration(id)
+	took, sent := f.nodeDuration(id), f.pictures[id]
+	missed := f.checkPictures(id)
 	done := make(chan copied, 1)
 	go func() {
-		ui, files, err := f.d.save(ctx, f.r, f.c, id, e.Output)
+		ui, files, err := f.d.save(ctx, f.r, f.c, id, e.Output, sent)
+		err = cmp.Or(missed, err)
 		done <- copied{Executed{Node: id, UI: ui, Files: files, Took: took}, err}
 	}()
 	f.copying = done
@@ -250,7 +250,10 @@ func (f *follower) abandonCopy() {
 
 func (f *follower) collect(ctx context.Context, id string, out comfyui.Output) error {
 	took := f.nodeDuration(id)
-	ui, files, err := f.d.save(ctx, f.r, f.c, id, out)
+	if err := f.checkPictures(id); err != nil {
+		return err
+	}
+	ui, files, err := f.d.save(ctx, f.r, f.c, id, out, f.pictures[id])
 	if err != nil {
 		f.current = id
 		return err
@@ -289,7 +292,7 @@ func (f *follower) recordOutcome(ctx context.Context, outcome *comfyui.Outcome) 
 			continue
 		}
 		var err error
-		if out, shows := outcome.Outputs[id]; shows {
+		if out, shows := outcome.Outputs[id]; shows || f.sends(id) {
 			err = f.collect(ctx, id, out)
 		} else if !f.cached[id] {
 			err = f.recordExecuted(ctx, Executed{Node: id, Took: f.nodeDuration(id)})

@@ -213,6 +213,9 @@ type recorder struct {
 	ended []string
 	noted []string // beginnings and ends of nodes, in order
 	value int      // the highest progress of a node
+
+	pictures [][]byte
+	shown    map[string]map[string][]any // UI outputs, by node
 }
 
 var _ driving.Recorder = (*recorder)(nil)
@@ -230,6 +233,13 @@ func (r *recorder) Recorded(string) bool                   { return false }
 func (r *recorder) Preview(string, string, []byte)         {}
 func (r *recorder) Text(string, string)                    {}
 
+func (r *recorder) Picture(id, kind string, data []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.pictures = append(r.pictures, data)
+	r.noted = append(r.noted, "picture "+id+" "+kind)
+}
+
 func (r *recorder) Progress(_ string, value, _ int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -240,5 +250,9 @@ func (r *recorder) Executed(_ context.Context, e driving.Executed) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ended, r.noted = append(r.ended, e.Node), append(r.noted, "end "+e.Node)
+	if r.shown == nil {
+		r.shown = map[string]map[string][]any{}
+	}
+	r.shown[e.Node] = e.UI
 	return nil
 }

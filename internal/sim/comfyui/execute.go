@@ -348,13 +348,14 @@ type live struct {
 	execution *execution
 	id        string
 	silent    bool
+	raw       bool // the class sends its pictures itself
 }
 
 // live returns the receiver of a node's live frames. Native classes report progress that their originals do not; the
 // classes of the options have no originals.
 func (e *execution) live(id, class string) *live {
 	added := slices.ContainsFunc(e.opts.Classes, func(c *node.Class) bool { return c.Name == class })
-	return &live{e, id, class != classSampler && !added}
+	return &live{e, id, class != classSampler && !added, class == classes.SendPictures}
 }
 
 var _ node.Live = (*live)(nil)
@@ -368,13 +369,24 @@ func (l *live) Progress(value, most int) {
 	l.execution.send("progress", map[string]any{"value": value, "max": most, "prompt_id": l.execution.item.id, "node": l.id})
 }
 
-// Picture implements node.Live.
-func (l *live) Picture(contentType string, image []byte) { l.Preview(contentType, image) }
+// Picture implements node.Live. Pictures that are results are sent whatever the settings of previews are.
+func (l *live) Picture(contentType string, image []byte) { l.send(contentType, image) }
 
 // Preview implements node.Live.
 func (l *live) Preview(contentType string, image []byte) {
 	e := l.execution
-	if l.silent || e.client == "" || e.muted || !e.wantsPreviews() {
+	if !l.silent && e.wantsPreviews() {
+		l.send(contentType, image)
+	}
+}
+
+func (l *live) send(contentType string, image []byte) {
+	e := l.execution
+	if e.client == "" || e.muted {
+		return
+	}
+	if l.raw {
+		e.sockets.preview(e.client, nil, image)
 		return
 	}
 	at := e.visible(l.id)

@@ -1,6 +1,7 @@
 package comfyui
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"encoding/json"
@@ -192,7 +193,8 @@ func (s *sockets) send(name, kind string, data any) {
 	}
 }
 
-// preview sends a picture in the form that the client understands.
+// preview sends a picture in the form that the client understands. Without metadata it sends it as nodes do that send pictures
+// themselves.
 func (s *sockets) preview(name string, metadata map[string]any, image []byte) {
 	k := s.named(name)
 	if k == nil {
@@ -201,8 +203,12 @@ func (s *sockets) preview(name string, metadata map[string]any, image []byte) {
 	k.mu.Lock()
 	wanted := k.metadata
 	k.mu.Unlock()
-	if !wanted {
-		k.write(websocket.BinaryMessage, prefixed(1, 1, image))
+	if !wanted || metadata == nil {
+		format := uint32(1)
+		if bytes.HasPrefix(image, []byte("\x89PNG")) {
+			format = 2
+		}
+		k.write(websocket.BinaryMessage, prefixed(1, format, image))
 		return
 	}
 	head, err := json.Marshal(metadata)
