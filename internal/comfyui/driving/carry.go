@@ -194,6 +194,7 @@ func (c *compiled) uploadStream(ctx context.Context, suffix string, open func() 
 type upload struct {
 	digest string
 	suffix string // end of the name
+	listed bool   // it goes directly into the input folder, so that choices that list it contain it
 	size   int64
 	body   io.Reader
 }
@@ -212,26 +213,40 @@ func newUploads() *uploads { return &uploads{names: map[string]string{}} }
 
 // ensure returns the name of a file in prompts. It sends the file if the server does not have it.
 func (u *uploads) ensure(ctx context.Context, r *Run, up upload) (string, error) {
-	name := strings.ReplaceAll(up.digest, ":", "-") + up.suffix
-	key := r.Name + " " + name
-	u.mu.Lock()
-	known, ok := u.names[key]
-	u.mu.Unlock()
-	if ok && r.NewPrompt {
+	name, folder := strings.ReplaceAll(up.digest, ":", "-")+up.suffix, comfyui.FilesFolder
+	if up.listed {
+		name, folder = comfyui.FilesFolder+"-"+name, ""
+	}
+	if known := u.known(r, name); known != "" {
 		return known, nil
 	}
-	stored, err := r.Server.Put(ctx, comfyui.Upload{Name: name, Subfolder: comfyui.FilesFolder, Size: up.size, Body: up.body})
+	stored, err := r.Server.Put(ctx, comfyui.Upload{Name: name, Subfolder: folder, Size: up.size, Body: up.body})
 	if err != nil {
 		return "", err
 	}
 	given := path.Join(stored.Subfolder, stored.Name)
+	u.remember(r, name, given)
+	return given, nil
+}
+
+// known returns the name that a server gave to a file or folder, or "". An earlier driver's prompt may follow the loss of its files,
+// so for such a prompt no file is known.
+func (u *uploads) known(r *Run, name string) string {
+	if !r.NewPrompt {
+		return ""
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.names[r.Name+" "+name]
+}
+
+func (u *uploads) remember(r *Run, name, given string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if len(u.names) >= maxRemembered {
 		clear(u.names)
 	}
-	u.names[key] = given
-	return given, nil
+	u.names[r.Name+" "+name] = given
 }
 
 // Forget removes the names of all files on a server, because the server refused a file.
@@ -253,4 +268,93 @@ func suffixOf(name string) string {
 		return ext
 	}
 	return ""
+}
+
+// createList is the class that makes a list of up to maxListed values.
+const (
+	createList = "CreateList"
+	maxListed  = 10
+)
+
+// primitive returns the class that turns a constant into a value which a list can read.
+func primitive(value any) (class string, ok bool) {
+	switch value.(type) {
+	case string:
+		return "PrimitiveStringMultiline", true
+	case int64:
+		return "PrimitiveInt", true
+	case float64:
+		return "PrimitiveFloat", true
+	case bool:
+		return "PrimitiveBoolean", true
+	}
+	return "", false
+}
+
+// moveList moves the values of a list and joins them to a list again. A list of one value is equivalent to the value.
+func (c *compiled) moveList(ctx context.Context, list node.List) (any, error) {
+	if len(list) == 1 {
+		return c.move(ctx, list[0])
+	}
+	if len(list) == 0 {
+		return nil, cannotCross("an empty list cannot be moved to a server")
+	}
+	if !c.offers(createList) {
+		return nil, cannotCross("the server has no class %s to make a list of %d values", createList, len(list))
+	}
+	links := make([]any, len(list))
+	for i, value := range list {
+		moved, err := c.move(ctx, value)
+		if err != nil {
+			return nil, err
+		}
+		if class, ok := primitive(moved); ok {
+			moved = linkTo(c.add(class, map[string]any{"value": moved}), 0)
+		}
+		links[i] = moved
+	}
+	for len(links) > 1 {
+		links = c.listed(links)
+	}
+	return links[0], nil
+}
+
+// listed joins values, or lists of values, to lists of up to maxListed.
+func (c *compiled) listed(links []any) []any {
+	var lists []any
+	for group := range slices.Chunk(links, maxListed) {
+		inputs := make(map[string]any, len(group))
+		for i, link := range group {
+			inputs[fmt.Sprintf("inputs.input%d", i)] = link
+		}
+		lists = append(lists, linkTo(c.add(createList, inputs), 0))
+	}
+	return lists
+}
+
+// findLists reports, for every output of the nodes, whether its value may be a list: because the class declares it,
+// or because the node runs once for each element of a list that it reads.
+func (c *compiled) findLists() [][]bool {
+	nodes := c.r.Segment.Nodes
+	mapped := make([]bool, len(nodes))
+	for _, in := range c.r.Segment.Inputs {
+		if list, ok := c.r.Inputs[in.From].(node.List); ok && len(list) != 1 {
+			mapped[in.Node] = true
+		}
+	}
+	lists := make([][]bool, len(nodes))
+	for i := range nodes {
+		class, known := c.r.Classes.Lookup(nodes[i].Class)
+		if !known {
+			continue
+		}
+		for _, link := range nodes[i].Links { // all link to earlier nodes
+			mapped[i] = mapped[i] || link.Slot < len(lists[link.Unit]) && lists[link.Unit][link.Slot]
+		}
+		lists[i] = make([]bool, len(class.Outputs))
+		for slot, out := range class.Outputs {
+			lists[i][slot] = out.IsList || mapped[i] && !class.InputIsList
+		}
+	}
+	return lists
 }

@@ -4,12 +4,19 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strings"
 
+	"github.com/zeebo/blake3"
+
 	"github.com/millrace-dev/millrace/internal/comfyui"
+	"github.com/millrace-dev/millrace/internal/engine/graph"
+	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -85,3 +92,137 @@ func checkBeginning(r *bufio.Reader, f comfyui.File) error {
 
 // longestBeginning is the number of bytes of a file that are checked.
 const longestBeginning = 16
+
+// moveFiles copies the files of the account that a node names to the server. Values that do not name such a file are
+// left to the server.
+func (c *compiled) moveFiles(ctx context.Context, n *graph.PlanNode) error {
+	class, _ := c.r.Classes.Lookup(n.Class)
+	for _, in := range class.Inputs {
+		name, given := n.Constants[in.Name].(string)
+		if in.Folder == "" || !given {
+			continue
+		}
+		move := c.moveFile
+		if in.Directory {
+			move = c.moveFolder
+		}
+		stored, err := move(ctx, n.ID, name)
+		if fault.Is(err, fault.NotFound) && slices.Contains(in.Options, name) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		c.prompt[n.ID].Inputs[in.Name] = stored
+	}
+	return nil
+}
+
+func (c *compiled) moveFile(ctx context.Context, id, name string) (string, error) {
+	file, err := c.r.Files(id).Open(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	info := file.Info()
+	return c.d.uploaded.ensure(ctx, c.r, upload{
+		digest: info.Hash, suffix: suffixOf(info.Name), listed: c.topLevel[id], size: info.Size, body: file,
+	})
+}
+
+// moveFolder copies the files in a folder of the account to a folder of the server, whose name stands for their names and content.
+func (c *compiled) moveFolder(ctx context.Context, id, name string) (string, error) {
+	files := c.r.Files(id)
+	names, err := node.InDirectory(ctx, files, name)
+	if err != nil {
+		return "", err
+	}
+	within := func(file string) string { return strings.TrimPrefix(file, node.CleanDirectory(name)+"/") }
+	sum := blake3.New()
+	for _, file := range names {
+		info, err := files.Stat(ctx, file)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(sum, "%q %s\n", within(file), info.Hash) //nolint:errcheck // a hash takes everything
+	}
+	folder := comfyui.FilesFolder + "/folder-" + hex.EncodeToString(sum.Sum(nil))
+	if c.topLevel[id] {
+		folder = strings.Replace(folder, "/", "-", 1)
+	}
+	if c.d.uploaded.known(c.r, folder) != "" {
+		return folder, nil
+	}
+	for _, file := range names {
+		if err := c.putFile(ctx, files, file, path.Join(folder, within(file))); err != nil {
+			return "", err
+		}
+	}
+	c.d.uploaded.remember(c.r, folder, folder)
+	return folder, nil
+}
+
+func (c *compiled) putFile(ctx context.Context, files node.Files, name, as string) error {
+	file, err := files.Open(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer file.Close() // read only
+	_, err = c.r.Server.Put(ctx, comfyui.Upload{Name: path.Base(as), Subfolder: path.Dir(as), Size: file.Info().Size, Body: file})
+	return err
+}
+
+// listFiles reports whether a prompt was refused because classes of packs read only files that lie directly in the input folder. The
+// files of these nodes must then be moved there.
+func (c *compiled) listFiles(err error) bool {
+	var refused *comfyui.Refusal
+	if !errors.As(err, &refused) {
+		return false
+	}
+	found := false
+	for id, e := range refused.Nodes {
+		n := c.node(id)
+		if n == nil || c.topLevel[id] {
+			continue
+		}
+		class, _ := c.r.Classes.Lookup(n.Class)
+		for _, in := range class.Inputs {
+			if in.Folder != "" && slices.ContainsFunc(e.Errors, func(e comfyui.ValidationError) bool {
+				return e.Type == "value_not_in_list" && strings.HasPrefix(e.Details, in.Name+": ")
+			}) {
+				c.topLevel[id], found = true, true
+			}
+		}
+	}
+	return found
+}
+
+// makeFolders creates the folders into which classes of packs save, because not every class creates them.
+func (c *compiled) makeFolders(ctx context.Context) error {
+	made := map[string]bool{}
+	for i := range c.r.Segment.Nodes {
+		n := &c.r.Segment.Nodes[i]
+		class, _ := c.r.Classes.Lookup(n.Class)
+		if _, given := c.prompt[n.ID].Inputs[prefixInput]; !given || !class.OutputNode || !strings.HasPrefix(class.Module, packModules) {
+			continue
+		}
+		folder := c.root
+		if prefix, ok := c.prompt[n.ID].Inputs[prefixInput].(string); ok {
+			folder = path.Dir(prefix)
+		}
+		if made[folder] {
+			continue
+		}
+		made[folder] = true
+		_, err := c.r.Server.Put(ctx, comfyui.Upload{
+			Name: "folder.txt", Subfolder: folder, Folder: comfyui.FolderOutput, Size: int64(len(folderNote)), Body: strings.NewReader(folderNote),
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// folderNote is the content of the file with which a folder is created.
+const folderNote = "This folder was created for the files of one prompt.\n"

@@ -290,16 +290,10 @@ func (f *follower) send(ctx context.Context) error {
 	if f.sent > resends {
 		return fault.New(fault.Unavailable, fault.CodeServerGivenUp, "the server does not have the prompt, which was sent %d times", f.sent)
 	}
-	prompt, err := f.c.complete(ctx)
-	if err != nil {
-		return err
+	err := f.submit(ctx)
+	if f.c.listFiles(err) {
+		err = f.submit(ctx)
 	}
-	f.sent++
-	f.mayExist = true
-	f.began = time.Now()
-	sending, cancel := outlasting(ctx, submitGrace)
-	defer cancel()
-	_, err = f.r.Server.Submit(sending, comfyui.Prompt{ID: f.r.Prompt, Client: string(f.r.Prompt), Graph: prompt, Extra: f.r.Extra})
 	err = f.c.attributeRefusal(err)
 	switch fault.CodeOf(err) {
 	case fault.CodeServerLost, fault.CodeServerError: // the prompt may have arrived; the next poll shows it

@@ -1,12 +1,18 @@
 package driving_test
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/millrace-dev/millrace/internal/comfyui"
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/raster"
+	"github.com/millrace-dev/millrace/internal/engine/raster/codec"
 	"github.com/millrace-dev/millrace/internal/fault"
 	sim "github.com/millrace-dev/millrace/internal/sim/comfyui"
 	"github.com/millrace-dev/millrace/internal/sim/comfyui/classes"
@@ -31,7 +37,7 @@ func (r *rig) elements(key string) []map[string]any {
 	return elements
 }
 
-// require that a file of an element is a file of the account, and return its name.
+// stored requires that a file of an element is a file of the account, and returns its name.
 func (r *rig) stored(element map[string]any) string {
 	r.t.Helper()
 	name := element["filename"].(string)
@@ -133,3 +139,145 @@ func TestSequenceOfFilesIsCopiedOrRefused(t *testing.T) {
 	require.True(t, fault.Is(err, fault.Invalid), "%v", err)
 }
 
+// pictureFile returns a PNG file.
+func pictureFile(t testing.TB, width int, level uint8) []byte {
+	t.Helper()
+	pix := bytes.Repeat([]byte{level, 0, 255 - level}, width*8)
+	im, err := raster.NewImage8(1, 8, width, 3, pix)
+	require.NoError(t, err)
+	var b bytes.Buffer
+	require.NoError(t, codec.EncodePNG(t.Context(), &b, im, 0, codec.PNGOptions{}))
+	return b.Bytes()
+}
+
+// The choices of a pack that list the server's input folder are the account's files and folders, which are sent to the server.
+func TestLoadersOfPacksReadFilesOfTheAccount(t *testing.T) {
+	t.Parallel()
+	r := simulated(t, sim.Options{Classes: classes.Popular()})
+	r.files.Files.Saved["clip.mp4"] = pictureFile(t, 16, 10)
+	r.files.Files.Saved["frames/a.png"], r.files.Files.Saved["frames/more/b.png"] = pictureFile(t, 24, 20), pictureFile(t, 24, 200)
+	r.files.Files.Saved["other/c.png"] = pictureFile(t, 32, 30)
+	g := prompt{
+		"1": call("VHS_LoadVideo", map[string]any{"video": "clip.mp4"}),
+		"2": call("HereTakeIMAGE", map[string]any{"value": from("1", 0), "key": "video"}),
+		"3": call("VHS_LoadImages", map[string]any{"directory": "frames"}),
+		"4": call("HereTakeIMAGE", map[string]any{"value": from("3", 0), "key": "frames"}),
+	}
+	require.NoError(t, r.run(g, "2", "4"))
+	require.Equal(t, 16, r.taken["video"].(*raster.Image).Width())
+	frames := r.taken["frames"].(*raster.Image)
+	require.Equal(t, 24, frames.Width())
+	require.Equal(t, 2, frames.Frames())
+
+	defs, err := r.classes.Definitions(t.Context(), r.files, "VHS_LoadVideo", "VHS_LoadImages")
+	require.NoError(t, err)
+	raw, err := json.Marshal(defs)
+	require.NoError(t, err)
+	require.JSONEq(t, `["frames","frames/more","other"]`, choices(t, raw, "VHS_LoadImages", "directory"))
+	require.JSONEq(t, `["clip.mp4"]`, choices(t, raw, "VHS_LoadVideo", "video"))
+
+	for class, input := range map[string]string{"VHS_LoadVideo": "video", "VHS_LoadImages": "directory"} {
+		known, ok := r.classes.Lookup(class)
+		require.True(t, ok)
+		for _, name := range []string{"missing", "millrace", "3d", "../frames"} {
+			err := known.Check(t.Context(), r.files, node.Args{input: name})
+			require.ErrorContains(t, err, "Invalid ", name)
+		}
+	}
+}
+
+// choices returns the choices of an input in definitions.
+func choices(t testing.TB, raw []byte, class, input string) string {
+	t.Helper()
+	var all map[string]struct {
+		Input struct{ Required map[string][]json.RawMessage }
+	}
+	require.NoError(t, json.Unmarshal(raw, &all))
+	return string(all[class].Input.Required[input][0])
+}
+
+// picky is a server that refuses files of nodes which do not lie directly in its input folder, and keeps the prompts that it gets.
+type picky struct {
+	comfyui.Server
+	refuses string // a node and the beginning of the refused value; "" = nothing
+	prompts []string
+	put     []string
+}
+
+// Put implements comfyui.Server.
+func (p *picky) Put(ctx context.Context, u comfyui.Upload) (comfyui.File, error) {
+	p.put = append(p.put, u.Subfolder+"/"+u.Name)
+	return p.Server.Put(ctx, u)
+}
+
+// Submit implements comfyui.Server.
+func (p *picky) Submit(ctx context.Context, prompt comfyui.Prompt) (comfyui.Submitted, error) {
+	p.prompts = append(p.prompts, string(prompt.Graph))
+	if p.refuses != "" && strings.Contains(string(prompt.Graph), `"video":"millrace/`) {
+		e := comfyui.ValidationError{Type: "value_not_in_list", Details: "video: 'millrace/x.mp4' not in []"}
+		return comfyui.Submitted{}, &comfyui.Refusal{Nodes: map[string]comfyui.NodeErrors{p.refuses: {Errors: []comfyui.ValidationError{e}}}}
+	}
+	return p.Server.Submit(ctx, prompt)
+}
+
+// A class that reads only files which lie directly in the input folder gets them there.
+func TestFilesGoWhereTheClassListsThem(t *testing.T) {
+	t.Parallel()
+	r := simulated(t, sim.Options{Classes: classes.Popular()})
+	server := &picky{Server: r.server, refuses: "1"}
+	r.server = server
+	r.files.Files.Saved["clip.mp4"] = pictureFile(t, 16, 10)
+	g := prompt{
+		"1": call("VHS_LoadVideo", map[string]any{"video": "clip.mp4"}),
+		"2": call("HereTakeIMAGE", map[string]any{"value": from("1", 0), "key": "video"}),
+	}
+	require.NoError(t, r.run(g, "2"))
+	require.Len(t, server.prompts, 2)
+	require.Contains(t, server.prompts[1], `"video":"millrace-`)
+	require.True(t, strings.HasPrefix(server.put[len(server.put)-1], "/millrace-"), "%v", server.put)
+}
+
+// A class of a pack that asks for the prompt finds the nodes of the whole graph, as submitted, and does not run them.
+func TestClassThatAsksForThePromptSeesTheWholeGraph(t *testing.T) {
+	t.Parallel()
+	r := simulated(t, sim.Options{Classes: classes.Popular()})
+	server := &picky{Server: r.server}
+	r.server = server
+	r.given["elsewhere"] = "a value"
+	g := prompt{
+		"5":  call("HereGiveSTRING", map[string]any{"key": "elsewhere"}),
+		"6":  call("HereTakeSTRING", map[string]any{"value": from("5", 0), "key": "other"}),
+		"7":  call("WidgetToString", map[string]any{"widget_name": "key", "id": 5}),
+		"8":  call("HereTakeSTRING", map[string]any{"value": from("7", 0), "key": "widget"}),
+		"9":  call("SaveImage", map[string]any{"images": from("10", 0), "filename_prefix": "x"}),
+		"10": call("EmptyImage", map[string]any{"width": 16, "height": 16, "batch_size": 1, "color": 0}),
+	}
+	require.NoError(t, r.run(g, "6", "8"))
+	require.Equal(t, "elsewhere", r.taken["widget"])
+	require.Len(t, server.prompts, 1)
+	require.NotContains(t, r.got.ended, "9", "an output node of another part of the graph ran")
+}
+
+// The nodes of a prompt and their inputs keep the order of the submission, in which some classes read them.
+func TestPromptKeepsTheOrderOfTheSubmission(t *testing.T) {
+	t.Parallel()
+	r := simulated(t, sim.Options{})
+	server := &picky{Server: r.server}
+	r.server = server
+	const submitted = `{"20":{"inputs":{"width":16,"height":8,"batch_size":1,"color":7},"class_type":"EmptyImage"},` +
+		`"3":{"class_type":"SaveImage","inputs":{"images":["20",0],"filename_prefix":"x"},"_meta":{"title":"Save"}}}`
+	require.NoError(t, r.runRaw(json.RawMessage(submitted), "3"))
+	require.Regexp(t, `"20":\{"class_type":"EmptyImage","inputs":\{"width":16,"height":8,"batch_size":1,"color":7\}\},`+
+		`"3":\{"class_type":"SaveImage","inputs":\{"images":\["20",0\],"filename_prefix":"[^"]+".*\},"_meta":\{"title":"Save"\}\}`, server.prompts[0])
+}
+
+// The folder of a prefix exists before a class of a pack saves into it.
+func TestFolderOfAPrefixExists(t *testing.T) {
+	t.Parallel()
+	r := simulated(t, sim.Options{Classes: classes.Popular()})
+	g := prompt{"2": call("SaveStringKJ", map[string]any{"string": "words", "filename_prefix": "notes/today"})}
+	require.NoError(t, r.run(g, "2"))
+	require.Len(t, r.elements("text"), 1)
+	require.Equal(t, "notes", r.elements("text")[0]["subfolder"])
+	r.stored(r.elements("text")[0])
+}

@@ -1,7 +1,6 @@
 package driving
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/millrace-dev/millrace/internal/comfyui"
 	"github.com/millrace-dev/millrace/internal/comfyui/metadata"
@@ -22,8 +22,10 @@ import (
 
 // promptNode is a node of a prompt in the form that servers read.
 type promptNode struct {
-	Class  string         `json:"class_type"`
-	Inputs map[string]any `json:"inputs"`
+	Class  string
+	Inputs map[string]any
+	Meta   json.RawMessage // as submitted; nil = none
+	order  []string        // of the inputs
 }
 
 // compiled is a segment as the prompt that is sent. Nodes keep their ids. Added nodes have ids whose prefix no node
@@ -40,6 +42,7 @@ type compiled struct {
 	lists    [][]bool        // by node and slot: the value may be a list
 	owner    string          // the node of the segment for which nodes are being added
 	serves   map[string]string
+	topLevel map[string]bool // nodes whose files must lie directly in the input folder
 	graph    *metadata.Graph // nil = files keep the prompt that was sent
 }
 
@@ -57,6 +60,7 @@ func (d *Driver) compile(r *Run) (*compiled, error) {
 	c := &compiled{
 		r: r, d: d, nodes: map[string]*graph.PlanNode{}, root: comfyui.FilesFolder + "/" + string(r.Prompt),
 		prompt: map[string]promptNode{}, prefix: "millrace", uploaded: map[string]any{}, serves: map[string]string{},
+		topLevel: map[string]bool{},
 	}
 	for i := range r.Segment.Nodes {
 		n := &r.Segment.Nodes[i]
@@ -96,13 +100,13 @@ func (c *compiled) complete(ctx context.Context) (json.RawMessage, error) {
 			return nil, err
 		}
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(c.prompt); err != nil {
-		return nil, fmt.Errorf("encode the prompt: %w", err)
+	if err := c.makeFolders(ctx); err != nil {
+		return nil, err
 	}
-	raw := bytes.TrimSpace(b.Bytes())
+	raw, err := c.encode()
+	if err != nil {
+		return nil, err
+	}
 	if c.graph != nil {
 		raw = c.graph.Mark(raw)
 	}
@@ -112,7 +116,7 @@ func (c *compiled) complete(ctx context.Context) (json.RawMessage, error) {
 // add adds a node and returns its id.
 func (c *compiled) add(class string, inputs map[string]any) string {
 	id := c.prefix + strconv.Itoa(len(c.prompt))
-	c.prompt[id] = promptNode{class, inputs}
+	c.prompt[id] = promptNode{Class: class, Inputs: inputs}
 	c.serves[id] = c.owner
 	return id
 }
@@ -133,7 +137,7 @@ func (c *compiled) addNode(n *graph.PlanNode) error {
 	for name, link := range n.Links {
 		inputs[name] = linkTo(c.r.Segment.Nodes[link.Unit].ID, link.Slot)
 	}
-	c.prompt[n.ID] = promptNode{n.Class, inputs}
+	c.prompt[n.ID] = promptNode{Class: n.Class, Inputs: inputs}
 	return nil
 }
 
@@ -144,37 +148,6 @@ func constant(class *node.Class, value any) any {
 		return map[string]any{"__value__": list}
 	}
 	return value
-}
-
-// moveFiles copies the files of the account that a node names to the server. Values that do not name such a file are
-// left to the server.
-func (c *compiled) moveFiles(ctx context.Context, n *graph.PlanNode) error {
-	class, _ := c.r.Classes.Lookup(n.Class)
-	for _, in := range class.Inputs {
-		name, given := n.Constants[in.Name].(string)
-		if in.Folder == "" || !given {
-			continue
-		}
-		stored, err := c.moveFile(ctx, n.ID, name)
-		if fault.Is(err, fault.NotFound) && slices.Contains(in.Options, name) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		c.prompt[n.ID].Inputs[in.Name] = stored
-	}
-	return nil
-}
-
-func (c *compiled) moveFile(ctx context.Context, id, name string) (string, error) {
-	file, err := c.r.Files(id).Open(ctx, name)
-	if err != nil {
-		return "", err
-	}
-	defer file.Close()
-	info := file.Info()
-	return c.d.uploaded.ensure(ctx, c.r, upload{digest: info.Hash, suffix: suffixOf(info.Name), size: info.Size, body: file})
 }
 
 // prefixInput is the input with which classes that save files name them.
@@ -302,4 +275,21 @@ func (c *compiled) attributeRefusal(err error) error {
 		nodes[id] = e
 	}
 	return &comfyui.Refusal{Err: refused.Err, Nodes: nodes}
+}
+
+// submit sends the prompt with the files and values that it reads.
+func (f *follower) submit(ctx context.Context) error {
+	prompt, err := f.c.complete(ctx)
+	if err != nil {
+		return err
+	}
+	f.sent++
+	f.mayExist = true
+	f.began = time.Now()
+	sending, cancel := outlasting(ctx, submitGrace)
+	defer cancel()
+	_, err = f.r.Server.Submit(sending, comfyui.Prompt{
+		ID: f.r.Prompt, Client: string(f.r.Prompt), Graph: prompt, Extra: f.r.Extra, Targets: f.c.targets(),
+	})
+	return err
 }

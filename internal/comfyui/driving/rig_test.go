@@ -146,6 +146,12 @@ func (r *rig) run(g prompt, outputs ...string) error {
 	r.t.Helper()
 	raw, err := json.Marshal(g)
 	require.NoError(r.t, err)
+	return r.runRaw(raw, outputs...)
+}
+
+// runRaw runs a graph as it is written.
+func (r *rig) runRaw(raw json.RawMessage, outputs ...string) error {
+	r.t.Helper()
 	parsed, err := graph.Parse(raw, graph.Limits{})
 	require.NoError(r.t, err)
 	plan, err := graph.BuildPlan(parsed, r.classes, outputs, nil)

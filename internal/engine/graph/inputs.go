@@ -250,6 +250,9 @@ func (w *walk) options(in node.Input) []string {
 		w.failed = fmt.Errorf("list the files of folder %s: %w", in.Folder, err)
 		return nil
 	}
+	if in.Directory {
+		names = node.Directories(names)
+	}
 	return append(slices.Clone(in.Options), names...)
 }
 

@@ -224,7 +224,7 @@ func (d *draft) fill(n *Node, pixels FilePixels) error {
 			return fmt.Errorf("input %s: %w", in.Name, err)
 		}
 		d.constants[in.Name] = value
-		if name, ok := value.(string); ok && in.Folder != "" && pixels != nil {
+		if name, ok := value.(string); ok && in.Folder != "" && !in.Directory && pixels != nil {
 			d.loaded = min(max(d.loaded, pixels(name)), maxPixels)
 		}
 	}

@@ -206,6 +206,9 @@ func (o *offered) options(in Input) ([]string, error) {
 		}
 		o.byFolder[in.Folder] = names
 	}
+	if in.Directory {
+		names = Directories(names)
+	}
 	return append(append([]string{}, in.Options...), of(in.kinds(), names)...), nil
 }
 

@@ -55,6 +55,7 @@ type Input struct {
 	Display        string   // "number", "slider", "color" or ""
 	Options        []string // of a Combo
 	Folder         Folder   // a Combo whose options are the caller's files of this folder
+	Directory      bool     // of Folder, the options are the folders that contain the files
 	Multiline      bool
 	Placeholder    string
 	DynamicPrompts bool

@@ -1,9 +1,13 @@
 package node
 
 import (
+	"context"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/millrace-dev/millrace/internal/fault"
 )
 
 // The extensions of each kind of file. A combo with an upload button for a kind offers only files with these
@@ -58,4 +62,47 @@ func of(kinds, names []string) []string {
 		}
 	}
 	return out
+}
+
+// Directories returns the folders of files, in order.
+func Directories(files []string) []string {
+	var all []string
+	for _, name := range files {
+		for dir := path.Dir(name); dir != "." && dir != "/"; dir = path.Dir(dir) {
+			all = append(all, dir)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+const (
+	// maxInDirectory bounds the files of a folder that one input reads.
+	maxInDirectory = 1000
+	// maxSearched bounds the files of an account among which the files of a folder are found.
+	maxSearched = 10_000
+)
+
+// InDirectory returns the names of the files in a folder of the caller's input files, at any depth and in order. A folder without
+// files is Invalid.
+func InDirectory(ctx context.Context, files Files, name string) ([]string, error) {
+	all, err := files.List(ctx, FolderInput, maxSearched)
+	if err != nil {
+		return nil, fmt.Errorf("list the files of folder %s: %w", name, err)
+	}
+	dir := CleanDirectory(name) + "/"
+	all = slices.DeleteFunc(slices.Clone(all), func(file string) bool { return !strings.HasPrefix(file, dir) })
+	switch {
+	case len(all) == 0:
+		return nil, fault.New(fault.Invalid, "", "Invalid directory: %s", name)
+	case len(all) > maxInDirectory:
+		return nil, fault.New(fault.Invalid, "", "the directory %s has more than %d files", name, maxInDirectory)
+	}
+	slices.Sort(all)
+	return all, nil
+}
+
+// CleanDirectory returns the name of a folder of input files without slashes around it and without the annotation.
+func CleanDirectory(name string) string {
+	return strings.Trim(path.Clean(strings.TrimSuffix(name, " ["+string(FolderInput)+"]")), "/")
 }

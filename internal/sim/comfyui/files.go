@@ -98,6 +98,25 @@ func (f *fileStore) List(_ context.Context, folder node.Folder, limit int) ([]st
 	return names[:min(limit, len(names))], nil
 }
 
+// Walk returns the files in a folder, at any depth.
+func (f *fileStore) Walk(folder string) []string {
+	name, annotated := strings.CutSuffix(folder, " [output]")
+	within := fileKey{node.FolderInput, name + "/"}
+	if annotated {
+		within.folder = node.FolderOutput
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var names []string
+	for key := range f.byKey {
+		if key.folder == within.folder && strings.HasPrefix(key.name, within.name) {
+			names = append(names, key.name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // Save implements node.Files. The counter is 1 + the highest in use for the prefix.
 func (f *fileStore) Save(_ context.Context, s node.Save, write func(io.Writer) error) (node.File, error) {
 	var b bytes.Buffer

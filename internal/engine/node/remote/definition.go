@@ -63,7 +63,8 @@ func (t *outputType) UnmarshalJSON(raw []byte) error {
 // input is an input with its choices. checked reports whether its values can be checked here.
 type input struct {
 	node.Input
-	open bool // values are not checked, because only the server knows the choices
+	open   bool     // values are not checked, because only the server knows the choices
+	listed []string // the choices of an input that offers files, as the server lists them
 }
 
 // maxName bounds the name of a class, in bytes. The longest of published node packs have about a hundred.
@@ -270,16 +271,21 @@ func (in *input) uploads(opts options) {
 	if !opts.ImageUpload && !opts.AudioUpload && !opts.VideoUpload && !opts.FileUpload && opts.Folder == "" {
 		return
 	}
-	in.Folder = node.FolderInput
-	in.Options = slices.DeleteFunc(in.Options, func(choice string) bool { return strings.Contains(choice, ".") })
+	in.offer(map[string]bool{
+		"image_upload": opts.ImageUpload, "audio_upload": opts.AudioUpload,
+		"video_upload": opts.VideoUpload,
+	})
 	if opts.Folder == "output" {
 		in.Folder = node.FolderOutput
 	}
+}
+
+// offer makes the input offer the account's files of some kinds.
+func (in *input) offer(kinds map[string]bool) {
+	in.Folder, in.listed = node.FolderInput, in.Options
+	in.Options = slices.DeleteFunc(in.Options, func(choice string) bool { return strings.Contains(choice, ".") })
 	in.Extra = map[string]any{}
-	for key, set := range map[string]bool{
-		"image_upload": opts.ImageUpload, "audio_upload": opts.AudioUpload,
-		"video_upload": opts.VideoUpload,
-	} {
+	for key, set := range kinds {
 		if set {
 			in.Extra[key] = true
 		}

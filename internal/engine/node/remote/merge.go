@@ -25,16 +25,24 @@ type Document struct {
 func ParseDocument(digest string, names []string, definitions map[string]json.RawMessage) *Document {
 	d := &Document{Digest: digest, Classes: make(map[string]*Definition, len(definitions))}
 	for _, name := range names {
-		def, err := Parse(name, definitions[name])
-		if err == nil {
-			_, err = def.class()
+		if def, err := Parse(name, definitions[name]); err == nil {
+			d.Classes[name] = def
+		} else {
+			d.LeftOut = append(d.LeftOut, err.Error())
 		}
-		if err != nil {
+	}
+	d.adoptInputs()
+	for _, name := range names {
+		def, ok := d.Classes[name]
+		if !ok {
+			continue
+		}
+		if _, err := def.class(); err != nil {
+			delete(d.Classes, name)
 			d.LeftOut = append(d.LeftOut, err.Error())
 			continue
 		}
 		d.Names = append(d.Names, name)
-		d.Classes[name] = def
 	}
 	return d
 }
@@ -220,6 +228,12 @@ func (d *Definition) checkFiles(ctx context.Context, files node.Files, constants
 		if in.Folder == "" || !ok || slices.Contains(in.Options, name) {
 			continue
 		}
+		if in.Directory {
+			if _, err := node.InDirectory(ctx, files, name); err != nil {
+				return err
+			}
+			continue
+		}
 		_, err := files.Stat(ctx, name)
 		if fault.Is(err, fault.NotFound) || fault.Is(err, fault.Invalid) {
 			return fault.Wrap(err, fault.Invalid, "", "Invalid file: %s", name)
@@ -239,11 +253,23 @@ func (d *Definition) fingerprint(ctx context.Context, files node.Files, constant
 		if in.Folder == "" || !ok || slices.Contains(in.Options, name) {
 			continue
 		}
-		info, err := files.Stat(ctx, name)
-		if err != nil {
-			return "", err
+		within := []string{name}
+		if in.Directory {
+			var err error
+			if within, err = node.InDirectory(ctx, files, name); err != nil {
+				return "", err
+			}
 		}
-		hashes = append(hashes, in.Name+"="+info.Hash)
+		for _, file := range within {
+			info, err := files.Stat(ctx, file)
+			if err != nil {
+				return "", err
+			}
+			hashes = append(hashes, in.Name+"="+info.Hash)
+			if in.Directory {
+				hashes = append(hashes, info.Name)
+			}
+		}
 	}
 	return strings.Join(hashes, " "), nil
 }

@@ -3,9 +3,12 @@ package classes
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"path"
+	"strconv"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/raster"
@@ -34,9 +37,72 @@ func Popular() []*node.Class {
 			Outputs: []node.Output{{Type: "VHS_FILENAMES"}}, Run: combine,
 		},
 		{
+			Name: "VHS_LoadVideo", Module: "custom_nodes.comfyui-videohelpersuite",
+			Inputs:  []node.Input{{Name: "video", Type: node.Combo, Folder: node.FolderInput}},
+			Outputs: []node.Output{{Type: node.Image}}, Checked: []string{"video"},
+			Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
+				name, _ := call.Args["video"].(string)
+				return loadFrames(ctx, call.Files, name)
+			},
+		},
+		{
+			Name: "VHS_LoadImages", Module: "custom_nodes.comfyui-videohelpersuite",
+			Inputs:  []node.Input{{Name: "directory", Type: node.Combo, Folder: node.FolderInput, Directory: true}},
+			Outputs: []node.Output{{Type: node.Image}}, Checked: []string{"directory"},
+			Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
+				name, _ := call.Args["directory"].(string)
+				return loadFrames(ctx, call.Files, call.Files.(Walker).Walk(name)...)
+			},
+		},
+		{
+			Name: "SaveStringKJ", Module: "custom_nodes.comfyui-kjnodes", OutputNode: true,
+			Inputs: []node.Input{{Name: "string", Type: node.String}, {Name: "filename_prefix", Type: node.String, Default: "text"}},
+			Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
+				prefix, _ := call.Args["filename_prefix"].(string)
+				if dir := path.Dir(prefix); dir != "." && len(call.Files.(Walker).Walk(dir+" [output]")) == 0 {
+					return node.Result{}, &Exception{"FileNotFoundError", "[Errno 2] No such file or directory: '" + prefix + "'"}
+				}
+				text, _ := call.Args["string"].(string)
+				file, err := call.Files.Save(ctx, node.Save{Folder: node.FolderOutput, Prefix: prefix, Suffix: "_.txt"},
+					func(w io.Writer) error { _, err := io.WriteString(w, text); return err })
+				return node.Result{Outputs: []node.Value{}, UI: map[string][]any{"text": {file}}}, err
+			},
+		},
+		{
+			Name: "WidgetToString", Module: "custom_nodes.comfyui-kjnodes",
+			Inputs: []node.Input{
+				{Name: "id", Type: node.Int}, {Name: "widget_name", Type: node.String}, {Name: "prompt", Type: "PROMPT", Section: node.Hidden},
+			},
+			Outputs: []node.Output{{Type: node.String}},
+			Run:     widgetToString,
+		},
+		{
 			Name: "HDRPreviewKJ", Module: "custom_nodes.comfyui-kjnodes", OutputNode: true, Inputs: []node.Input{frames}, Run: showDeep,
 		},
 	}
+}
+
+// Walker finds files in folders at any depth.
+type Walker interface {
+	// Walk returns the names of the files in a folder, which may have an annotation as in node.Files.Open.
+	Walk(folder string) []string
+}
+
+// widgetToString returns the input of another node of the prompt.
+func widgetToString(_ context.Context, call *node.Call) (node.Result, error) {
+	var prompt map[string]struct {
+		Inputs map[string]any `json:"inputs"`
+	}
+	if err := json.Unmarshal(call.Prompt, &prompt); err != nil {
+		return node.Result{}, err
+	}
+	id, _ := call.Args["id"].(int64)
+	name, _ := call.Args["widget_name"].(string)
+	value, ok := prompt[strconv.FormatInt(id, 10)].Inputs[name]
+	if !ok {
+		return node.Result{}, &Exception{"NameError", fmt.Sprintf("Node not found: %d", id)}
+	}
+	return node.Result{Outputs: []node.Value{fmt.Sprint(value)}}, nil
 }
 
 // eachFrame encodes the frames of the images.
@@ -121,4 +187,29 @@ func showDeep(ctx context.Context, call *node.Call) (node.Result, error) {
 	return node.Result{Outputs: []node.Value{}, UI: map[string][]any{
 		"hdr_preview_data": {map[string]any{"frames": named, "frame_count": len(named), "linear_scale": 1.5}},
 	}}, err
+}
+
+// loadFrames makes a batch of pictures of one size.
+func loadFrames(ctx context.Context, files node.Files, names ...string) (node.Result, error) {
+	var pix []uint8
+	var first *raster.Image
+	for _, name := range names {
+		file, err := files.Open(ctx, name)
+		if err != nil {
+			return node.Result{}, err
+		}
+		p, err := codec.Decode(ctx, raster.Engine{}, file)
+		if err = errors.Join(err, file.Close()); err != nil {
+			return node.Result{}, err
+		}
+		if first == nil {
+			first = p.Image
+		}
+		row := make([]uint8, 3*first.Width())
+		for y := range first.Height() {
+			pix = append(pix, p.Image.Row8(row, 0, y)...)
+		}
+	}
+	im, err := raster.NewImage8(len(names), first.Height(), first.Width(), 3, pix)
+	return node.Result{Outputs: []node.Value{im}}, err
 }
