@@ -166,7 +166,7 @@ func (in *Instance) extendClasses(s *catalog.Snapshot) error {
 	if err != nil {
 		return err
 	}
-	originals, err := nodeclass.Originals(s, in.offers().Runnable)
+	originals, err := nodeclass.Originals(s, in.offers().Runnable, in.ffmpeg)
 	if err != nil {
 		return err
 	}

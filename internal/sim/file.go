@@ -68,24 +68,33 @@ func tone(seed string, size int) []byte {
 	return out
 }
 
+// file returns the file of a kind that is made from a seed, and its media type; nil = there is no such kind.
+func file(seed, ext string) (media string, content []byte) {
+	switch ext {
+	case "png":
+		return "image/png", picture(seed)
+	case "mp4":
+		return "video/mp4", film(seed)
+	case "bin":
+		return "application/octet-stream", []byte("draft cache " + seed)
+	case "wav":
+		return "audio/wav", tone(seed, 0)
+	case "svg":
+		return "image/svg+xml", []byte(`<svg xmlns="http://www.w3.org/2000/svg" width="64" height="64"><title>` + seed + `</title></svg>`)
+	case "glb":
+		return "model/gltf-binary", append([]byte("glTF\x02\x00\x00\x00"), seed...)
+	}
+	return "", nil
+}
+
 // serveFile serves a result's asset, "<seed>.png".
 func serveFile(w http.ResponseWriter, r *http.Request) {
 	seed, ext, _ := strings.Cut(r.PathValue("name"), ".")
-	if seed == "" {
+	media, body := file(seed, ext)
+	if seed == "" || body == nil {
 		http.NotFound(w, r)
 		return
 	}
-	content := map[string]func() (string, []byte){
-		"png": func() (string, []byte) { return "image/png", picture(seed) },
-		"mp4": func() (string, []byte) { return "video/mp4", film(seed) },
-		"bin": func() (string, []byte) { return "application/octet-stream", []byte("draft cache " + seed) },
-		"wav": func() (string, []byte) { return "audio/wav", tone(seed, 0) },
-	}[ext]
-	if content == nil {
-		http.NotFound(w, r)
-		return
-	}
-	media, body := content()
 	w.Header().Set("Content-Type", media)
 	w.Write(body)
 }

@@ -20,14 +20,21 @@ var klingRefusals = refusals{
 }
 
 func (s *Server) klingRoutes() {
-	for _, kind := range []string{"text2video", "image2video"} {
-		s.handle("POST /kling/v1/videos/"+kind, bearer, klingRefusals.or(klingSubmit))
-		s.handle("GET /kling/v1/videos/"+kind+"/{id}", bearer, refusals{faultDown: klingRefusals[faultDown]}.or(klingTask))
+	for _, kind := range []string{
+		"videos/text2video", "videos/image2video", "videos/omni-video", "videos/video-extend", "videos/avatar/image2video",
+		"images/generations", "images/omni-image",
+	} {
+		s.handle("POST /kling/v1/"+kind, bearer, klingRefusals.or(klingSubmit))
+		s.handle("GET /kling/v1/"+kind+"/{id}", bearer, refusals{faultDown: klingRefusals[faultDown]}.or(klingTask))
 	}
 }
 
 func klingSubmit(e *exchange) reply {
-	t := e.submit(klingUnits(e))
+	units := klingUnits(e)
+	if strings.Contains(e.URL.Path, "/images/") || strings.Contains(e.URL.Path, "/avatar/") || strings.HasSuffix(e.URL.Path, "/video-extend") {
+		units = "0.2" // a picture, or a short video
+	}
+	t := e.submit(units)
 	e.callback(e.text("callback_url"), t, klingTask, ofData)
 	return reply{status: http.StatusOK, charged: true, json: klingDocument(map[string]any{
 		"task_id": t.id(), "task_status": "submitted", "task_info": map[string]any{}, "created_at": e.now.UnixMilli(),
@@ -76,6 +83,10 @@ func klingTask(e *exchange) reply {
 		data["task_status"], data["task_status_msg"] = "failed", "Internal error"
 	default:
 		data["task_status"], data["final_unit_deduction"] = "succeed", t.Extra
+		if strings.Contains(e.URL.Path, "/images/") {
+			data["task_result"] = map[string]any{"images": []any{map[string]any{"index": 0, "url": e.file(t.Seed, "png")}}}
+			break
+		}
 		data["task_result"] = map[string]any{"videos": []any{map[string]any{"id": t.id(), "url": e.file(t.Seed, "mp4"), "duration": "5.1"}}}
 	}
 	return ok(klingDocument(data))

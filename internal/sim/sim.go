@@ -12,7 +12,9 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 )
@@ -66,10 +68,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.Serve
 // Providers are the names for which the simulator has wire formats; its address with one of them
 // as path stands for the provider's base.
 func Providers() []string {
-	return []string{
+	return slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(formats)),
 		"bfl", "byteplus", "elevenlabs", "fal", "google", "higgsfield", "kling", "minimax", "openai", "replicate", "runware",
-		"sim", "stability", "vertexai", "wavespeed", "xai",
-	}
+		"sim", "stability", "vertexai", "wavespeed", "xai")))
 }
 
 // Bases are the addresses that stand for those of the real providers, where a simulator is at address. "sim"
@@ -104,6 +105,7 @@ func (s *Server) routes() {
 	s.wavespeedRoutes()
 	s.runwareRoutes()
 	s.higgsfieldRoutes()
+	s.formatRoutes()
 }
 
 // handler answers one request in a provider's format.

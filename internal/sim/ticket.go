@@ -88,8 +88,10 @@ func (e *exchange) ticket() (ticket, bool) {
 	if t, found := ticketOf(e.Request); found {
 		return t, true
 	}
-	if t, found := parseTicket(e.text("taskUUID")); found {
-		return t, true
+	for _, member := range []string{"taskUUID", "subscription_key", "task_uuid"} {
+		if t, found := parseTicket(e.text(member)); found {
+			return t, true
+		}
 	}
 	if name := e.text("operationName"); name != "" {
 		return parseTicket(name[strings.LastIndex(name, "/")+1:])

@@ -30,7 +30,11 @@ func TestPricesAreThoseOfTheProvidersLists(t *testing.T) {
 	t.Parallel()
 	models := builtin(t)
 	for _, m := range models.Models() {
-		require.True(t, m.Provider == "sim" || len(bills()[m.ID]) > 0, "%s has no example of its price", m.ID)
+		want, listed := examplePrices()[m.ID]
+		require.True(t, m.Provider == "sim" || len(bills()[m.ID]) > 0 || listed, "%s has no example of its price", m.ID)
+		if price := m.Price(m.Example); listed {
+			require.Equal(t, want, [2]int64{price.Min, price.Max}, m.ID)
+		}
 	}
 	for id, bills := range bills() {
 		t.Run(id, func(t *testing.T) {

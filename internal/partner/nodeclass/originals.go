@@ -7,15 +7,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"go.yaml.in/yaml/v3"
 
 	calls "github.com/millrace-dev/millrace/internal/domain/call"
-	"github.com/millrace-dev/millrace/internal/engine/media"
+	"github.com/millrace-dev/millrace/internal/engine/media/ffmpeg"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/node/remote"
 	"github.com/millrace-dev/millrace/internal/engine/raster"
@@ -34,9 +34,11 @@ type original struct {
 		When catalog.Expr
 		Says string
 	}
-	Body  map[string]catalog.Expr // member of the request -> its value
-	Blank []string                // names of picture outputs that stay black, since the request does not ask for these pictures
-	Texts map[string][]string     // by name of a text output that is not the model's text: the pointers to its value
+	Body   map[string]catalog.Expr // member of the request -> its value
+	Each   string                  // name of the picture input for each frame of which the model runs once
+	Invert []string                // names of masks that are sent with black and white exchanged
+	Blank  []string                // names of picture outputs that stay black, since the request does not ask for these pictures
+	From   map[string][]string     // by name of an output that is not the model's output of its type: the pointers to its value
 }
 
 //go:embed originals.yaml
@@ -58,7 +60,9 @@ var originals = sync.OnceValues(func() ([]original, error) {
 
 // Originals returns ComfyUI's own partner nodes for which the snapshot has an enabled model. They have their original
 // names and definitions, so that graphs which name them run unchanged.
-func Originals(s *catalog.Snapshot, served func(*catalog.Model) bool) ([]*node.Class, error) {
+//
+// A class with a sound is left out if there is no tool.
+func Originals(s *catalog.Snapshot, served func(*catalog.Model) bool, tool *ffmpeg.Tool) ([]*node.Class, error) {
 	list, err := originals()
 	if err != nil {
 		return nil, err
@@ -75,8 +79,8 @@ func Originals(s *catalog.Snapshot, served func(*catalog.Model) bool) ([]*node.C
 				models[choice] = &model{entry: m}
 			}
 		}
-		if len(models) > 0 {
-			classes = append(classes, o.class(definitions[i], models))
+		if len(models) > 0 && (tool != nil || !sounds(definitions[i])) {
+			classes = append(classes, o.class(definitions[i], models, tool))
 		}
 	}
 	return classes, nil
@@ -117,7 +121,7 @@ func definitionsOf(list []original) ([]*node.Class, error) {
 }
 
 // class completes a definition with the functions that run it.
-func (o original) class(c *node.Class, models map[string]*model) *node.Class {
+func (o original) class(c *node.Class, models map[string]*model, tool *ffmpeg.Tool) *node.Class {
 	longest := time.Duration(0)
 	for _, m := range models {
 		longest = max(longest, m.entry.Limits.Total)
@@ -129,65 +133,86 @@ func (o original) class(c *node.Class, models map[string]*model) *node.Class {
 	c.Pixels = func(_ node.Args, upstream int64) int64 { return max(upstream, answerPixels) }
 	outputs := c.Outputs
 	c.Run = func(ctx context.Context, call *node.Call) (node.Result, error) {
-		return o.run(ctx, call, models, outputs)
+		return o.runs(ctx, &exchange{original: o, call: call, models: models, outputs: outputs, tool: tool})
 	}
 	return c
 }
 
-func (o original) run(ctx context.Context, call *node.Call, models map[string]*model, outputs []node.Output) (node.Result, error) {
-	if call.Models == nil {
-		return node.Result{}, fmt.Errorf("node %s cannot run: this process has no models", call.NodeID)
+// exchange is one run of a class.
+type exchange struct {
+	original
+
+	call    *node.Call
+	models  map[string]*model
+	outputs []node.Output
+	tool    *ffmpeg.Tool
+}
+
+// runs runs the model, or once for each frame of the input Each; the pictures of the answers then form one batch.
+func (o original) runs(ctx context.Context, x *exchange) (node.Result, error) {
+	if x.call.Models == nil {
+		return node.Result{}, fmt.Errorf("node %s cannot run: this process has no models", x.call.NodeID)
 	}
-	body, choice, err := o.body(ctx, call.Args)
+	im, ok := x.call.Args[o.Each].(*raster.Image)
+	if !ok || im.Frames() == 1 {
+		values, err := x.run(ctx, x.call.Args)
+		return node.Result{Outputs: values}, err
+	}
+	var all []node.Value
+	for i := range im.Frames() {
+		args := maps.Clone(x.call.Args)
+		args[o.Each] = im.Frame(i)
+		if mask, ok := args["mask"].(*raster.Mask); ok && mask.Frames() == im.Frames() {
+			args["mask"] = mask.Slice(i, 1)
+		}
+		values, err := x.run(ctx, args)
+		if err != nil {
+			return node.Result{}, err
+		}
+		if all, err = x.batched(ctx, all, values); err != nil {
+			return node.Result{}, err
+		}
+	}
+	return node.Result{Outputs: all}, nil
+}
+
+func (x *exchange) run(ctx context.Context, args node.Args) ([]node.Value, error) {
+	body, choice, err := x.body(ctx, args)
 	if err != nil {
-		return node.Result{}, err
+		return nil, err
 	}
-	p, ok := models[choice]
+	p, ok := x.models[choice]
 	if !ok {
-		return node.Result{}, fault.New(fault.NotFound, fault.Code(calls.ModelNotFound),
-			"the model %q of %s is not available: the operator has not configured it", choice, o.Class)
+		return nil, fault.New(fault.NotFound, fault.Code(calls.ModelNotFound),
+			"the model %q of %s is not available: the operator has not configured it", choice, x.Class)
 	}
-	answer, err := call.Models.Run(ctx, p.entry.ID, p.entry.State, body)
+	answer, err := x.call.Models.Run(ctx, p.entry.ID, p.entry.State, body)
 	if err != nil {
-		return node.Result{}, err
+		return nil, err
 	}
 	defer answer.Content.Close()
-	values, err := p.values(ctx, call, answer, outputs, o)
-	if err != nil {
-		return node.Result{}, err
-	}
-	return node.Result{Outputs: values}, nil
+	return x.values(ctx, p, answer)
 }
 
 // body writes the model's request, and returns the id of the chosen model. Equal arguments give equal bytes, which
 // identify a repeated run.
-func (o original) body(ctx context.Context, args node.Args) (body []byte, choice string, err error) {
+func (x *exchange) body(ctx context.Context, args node.Args) (body []byte, choice string, err error) {
 	input := map[string]any{}
 	for name, value := range args {
-		im, ok := value.(*raster.Image)
-		if mask, is := value.(*raster.Mask); is {
-			if im, err = maskPicture(ctx, mask, args["image"]); err != nil {
-				return nil, "", err
-			}
-			ok = true
-		}
-		if !ok {
-			input[name] = value
-			continue
-		}
-		frames, err := o.frames(ctx, name, im)
-		if err != nil {
+		if input[name], err = x.written(ctx, name, value, args); err != nil {
 			return nil, "", err
 		}
-		input[name] = frames
+		if im, ok := value.(*raster.Image); ok {
+			input[name+".width"], input[name+".height"] = im.Width(), im.Height()
+		}
 	}
 	scope := catalog.Scope{Input: input}
-	if o.Refuse.When.Set() && o.Refuse.When.Holds(scope) {
-		return nil, "", fault.New(fault.Invalid, fault.CodeInputType, "%s %s", o.Class, o.Refuse.Says)
+	if x.Refuse.When.Set() && x.Refuse.When.Holds(scope) {
+		return nil, "", fault.New(fault.Invalid, fault.CodeInputType, "%s %s", x.Class, x.Refuse.Says)
 	}
 	request := map[string]any{}
-	for name, e := range o.Body {
-		if value := e.Eval(scope); value != nil {
+	for name, e := range x.Body {
+		if value := present(e.Eval(scope)); value != nil {
 			request[name] = value
 		}
 	}
@@ -195,22 +220,25 @@ func (o original) body(ctx context.Context, args node.Args) (body []byte, choice
 	w := json.NewEncoder(&out) // encodes members in the order of their names
 	w.SetEscapeHTML(false)
 	if err := w.Encode(request); err != nil {
-		return nil, "", fault.Wrap(err, fault.Invalid, fault.CodeInputType, "the inputs of %s cannot be written as JSON", o.Class)
+		return nil, "", fault.Wrap(err, fault.Invalid, fault.CodeInputType, "the inputs of %s cannot be written as JSON", x.Class)
 	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), o.choice(scope), nil
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), x.choice(scope), nil
 }
 
-// maskPicture returns a mask as a picture of the size of the picture to which it belongs.
-func maskPicture(ctx context.Context, m *raster.Mask, of node.Value) (*raster.Image, error) {
-	if m.Empty() {
-		return nil, fault.New(fault.Invalid, fault.CodeEmptyImage, "the mask has no pixels")
+// present returns a value without the members that are nil, in nested objects too.
+func present(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		maps.DeleteFunc(v, func(_ string, member any) bool { return member == nil })
+		for name, member := range v {
+			v[name] = present(member)
+		}
+	case []any:
+		for i, element := range v {
+			v[i] = present(element)
+		}
 	}
-	grey := m.Grey().WithChannels(3)
-	im, ok := of.(*raster.Image)
-	if !ok || im.Width() == m.Width() && im.Height() == m.Height() {
-		return grey, nil
-	}
-	return raster.Engine{}.Resize(ctx, grey, im.Width(), im.Height(), raster.NearestExact)
+	return value
 }
 
 // choice returns the chosen model, or "" if the node offers no choice.
@@ -225,102 +253,4 @@ func (o original) choice(scope catalog.Scope) string {
 	input, _ := scope.Input.(map[string]any)
 	choice, _ := input["model"].(string)
 	return choice
-}
-
-// frames writes each frame of a picture.
-func (o original) frames(ctx context.Context, name string, im *raster.Image) ([]any, error) {
-	f := field{input: node.Input{Name: name}, media: o.Media}
-	frames := make([]any, im.Frames())
-	for i := range frames {
-		raw, err := f.picture(ctx, im.Frame(i))
-		if err != nil {
-			return nil, err
-		}
-		var text string
-		if err := json.Unmarshal(raw, &text); err != nil {
-			return nil, err
-		}
-		frames[i] = text
-	}
-	return frames, nil
-}
-
-// values makes the values of ComfyUI's outputs from the model's outputs of the same types: its pictures, its video,
-// which is a file until another node saves it, and its text.
-func (p *model) values(
-	ctx context.Context, call *node.Call, answer node.ModelAnswer, outputs []node.Output, o original,
-) ([]node.Value, error) {
-	r := &reading{model: p, call: call, answer: answer, folder: node.FolderTemp, ui: map[string][]any{}}
-	if p.entry.Protocol != catalog.Bytes {
-		if err := r.read(); err != nil {
-			return nil, err
-		}
-	}
-	values := make([]node.Value, len(outputs))
-	for i, out := range outputs {
-		var err error
-		switch from := o.Texts[out.Name]; {
-		case from != nil:
-			values[i] = r.joined(r.outputValues(catalog.NodeOutput{From: from}))
-		case slices.Contains(o.Blank, out.Name):
-			values[i], err = raster.Engine{}.Solid(ctx, 1, blankSide, blankSide, []uint8{0, 0, 0})
-		default:
-			values[i], err = r.original(ctx, out.Type)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	return values, nil
-}
-
-// blankSide is the width and height of a picture that was not requested, as in ComfyUI.
-const blankSide = 1024
-
-// original makes the value of one of ComfyUI's outputs.
-func (r *reading) original(ctx context.Context, output node.Type) (node.Value, error) {
-	want := catalog.NodeOutputType(output)
-	if output == node.Video {
-		want = catalog.NodeFile
-	}
-	o, ok := r.model.outputOf(want)
-	if !ok {
-		return nil, r.unusable("%s has no output %s", r.model.entry.ID, want)
-	}
-	found := r.outputValues(o)
-	if output == node.Image {
-		return r.images(ctx, o, found)
-	}
-	if output == node.String {
-		return r.joined(found), nil
-	}
-	if len(found) == 0 {
-		return nil, r.unusable("it has no %s", o.Name)
-	}
-	name, err := r.save(ctx, found[0])
-	if err != nil {
-		return nil, err
-	}
-	return &media.Video{File: name}, nil
-}
-
-// outputOf returns the first output of the model that has the type.
-func (p *model) outputOf(want catalog.NodeOutputType) (catalog.NodeOutput, bool) {
-	outputs := p.entry.NodeOutputs()
-	i := slices.IndexFunc(outputs, func(o catalog.NodeOutput) bool { return o.Type == want })
-	if i < 0 {
-		return catalog.NodeOutput{}, false
-	}
-	return outputs[i], true
-}
-
-// joined joins the texts of an answer, one below the other.
-func (r *reading) joined(found []any) string {
-	var texts []string
-	for _, v := range found {
-		if text, ok := v.(string); ok {
-			texts = append(texts, text)
-		}
-	}
-	return strings.Join(texts, "\n")
 }

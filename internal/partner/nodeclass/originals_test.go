@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/engine/media"
+	"github.com/millrace-dev/millrace/internal/engine/media/ffmpeg"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/node/nodetest"
 	"github.com/millrace-dev/millrace/internal/engine/raster"
@@ -43,7 +44,9 @@ func originals(t *testing.T, served func(*catalog.Model) bool) (*catalog.Snapsho
 	t.Helper()
 	all, err := catalog.Load(catalog.Options{})
 	require.NoError(t, err)
-	classes, err := nodeclass.Originals(all.Snapshot(), served)
+	tool, err := ffmpeg.Find("")
+	require.NoError(t, err)
+	classes, err := nodeclass.Originals(all.Snapshot(), served, tool)
 	require.NoError(t, err)
 	byName := map[string]*node.Class{}
 	for _, c := range classes {
@@ -57,23 +60,14 @@ func originals(t *testing.T, served func(*catalog.Model) bool) (*catalog.Snapsho
 func TestRequestsOfOriginalNodesAreAccepted(t *testing.T) {
 	t.Parallel()
 	snapshot, classes := originals(t, func(*catalog.Model) bool { return true })
-	require.GreaterOrEqual(t, len(classes), 45)
+	require.GreaterOrEqual(t, len(classes), 102)
+	files := nodetest.NewFiles()
 	for name, c := range classes {
-		choices := []string{""}
-		for _, in := range c.Inputs {
-			if in.Name == "model" {
-				choices = in.Options
-				offered, _ := in.Extra["options"].(node.Choices)
-				for _, o := range offered {
-					choices = append(choices, o.Key)
-				}
-			}
-		}
 		ran := 0
-		for _, choice := range choices {
-			for _, pictures := range []bool{false, true} {
+		for _, choice := range choicesOf(c) {
+			for pictures := range 3 {
 				a := &asked{}
-				_, err := c.Run(t.Context(), &node.Call{Args: arguments(t, c, choice, pictures), Models: a})
+				_, err := c.Run(t.Context(), &node.Call{Args: arguments(t, c, choice, pictures), Models: a, Files: files})
 				if !errors.Is(err, errAsked) {
 					continue // a model that is not available, or pictures that the model does not take
 				}
@@ -88,45 +82,79 @@ func TestRequestsOfOriginalNodesAreAccepted(t *testing.T) {
 	}
 }
 
-// arguments returns the values that a client sends for a node with untouched widgets.
-func arguments(t *testing.T, c *node.Class, choice string, pictures bool) node.Args {
+// choicesOf returns the choices of a node's model, and "" for a node without them.
+func choicesOf(c *node.Class) []string {
+	choices := []string{""}
+	for _, in := range c.Inputs {
+		if in.Name == "model" {
+			choices = in.Options
+			offered, _ := in.Extra["options"].(node.Choices)
+			for _, o := range offered {
+				choices = append(choices, o.Key)
+			}
+		}
+	}
+	return choices
+}
+
+// arguments returns the values that a client sends for a node with untouched widgets: with the required pictures, with the
+// first of each growing list too, or with all.
+func arguments(t *testing.T, c *node.Class, choice string, pictures int) node.Args {
 	t.Helper()
 	picture, err := raster.Engine{}.Solid(t.Context(), 1, 2, 2, []uint8{255, 0, 0})
 	require.NoError(t, err)
 	mask, err := raster.NewMask(1, 1, 1, []float32{1})
 	require.NoError(t, err)
+	sound, err := media.NewSound(8000, [][]float32{make([]float32, 8000)})
+	require.NoError(t, err)
 	args := node.Args{}
+	first := map[string]bool{}
 	given := func(name string) (any, bool) {
 		if name == "model" && choice != "" {
 			return choice, true
 		}
-		if strings.HasPrefix(name, "keyframes.image_") { // one picture is required
-			return picture, name == "keyframes.image_0"
+		if chosen, is := firstChoice(c.Inputs, name); is {
+			return chosen, true
 		}
-		if strings.Contains(name, ".image_") {
-			return picture, pictures
+		list, element, grows := cutLast(name)
+		if !grows || !strings.Contains(element, "image") && !strings.HasPrefix(element, "reference_") {
+			return nil, false
 		}
-		return map[string]any{"multi_shot": "disabled", "placement": "spread across the clip"}[name], name == "multi_shot" || name == "placement"
+		if strings.HasSuffix(element, "0") || strings.HasSuffix(element, "1") && !first[list+"0"] {
+			first[list+element[len(element)-1:]] = true
+			return picture, pictures > 0 || list == "keyframes"
+		}
+		return picture, pictures > 1
 	}
 	for _, in := range c.Declared(given) {
+		value, grown := given(in.Name)
 		switch {
-		case in.Type == node.DynamicComboType:
-			args[in.Name], _ = given(in.Name)
-		case in.Name == "model" && choice != "":
-			args[in.Name] = choice
+		case in.Type == node.DynamicComboType, in.Name == "model" && choice != "":
+			args[in.Name] = value
 		case in.Type == node.Image:
-			if pictures || in.Section == node.Required {
+			if grown || pictures > 0 || in.Section == node.Required {
 				args[in.Name] = picture
+			}
+		case in.Type == node.Video:
+			if in.Section == node.Required {
+				args[in.Name] = &media.Video{File: nodetest.VideoName}
+			}
+		case in.Type == node.Audio:
+			if in.Section == node.Required {
+				args[in.Name] = sound
 			}
 		case in.Type == node.Mask:
 			if in.Section == node.Required {
 				args[in.Name] = mask
 			}
 		case strings.HasSuffix(in.Name, "_asset_id"): // ids of another service
-		case in.Type == node.String:
+		case in.Type == node.String, strings.HasSuffix(string(in.Type), "_TASK_ID"):
 			args[in.Name] = "16:9"
-		case in.Name == "duration" && in.Type == node.Combo && in.Default != "auto": // the choices are numbers
-			args[in.Name] = int64(10)
+		case in.Name == "duration" && in.Type == node.Combo && !strings.ContainsAny(strings.Join(in.Options, ""), "abcdefghijklmnopqrstuvwxyz"):
+			args[in.Name] = int64(10) // the choices are numbers
+			if len(in.Options) > 0 {
+				args[in.Name] = in.Options[len(in.Options)-1]
+			}
 		case in.Default != nil:
 			args[in.Name] = in.Default
 		case len(in.Options) > 0:
@@ -134,6 +162,35 @@ func arguments(t *testing.T, c *node.Class, choice string, pictures bool) node.A
 		}
 	}
 	return args
+}
+
+// firstChoice returns the first choice of an input that is made of choices with inputs of their own.
+func firstChoice(inputs []node.Input, name string) (any, bool) {
+	for _, in := range inputs {
+		offered, is := in.Extra["options"].(node.Choices)
+		if !is || in.Type != node.DynamicComboType {
+			continue
+		}
+		if in.Name == name && len(offered) > 0 {
+			return offered[0].Key, true
+		}
+		for _, o := range offered {
+			if rest, found := strings.CutPrefix(name, in.Name+"."); found {
+				if chosen, is := firstChoice(o.Inputs, rest); is {
+					return chosen, true
+				}
+			}
+		}
+	}
+	return nil, false
+}
+
+func cutLast(name string) (before, last string, found bool) {
+	i := strings.LastIndexByte(name, '.')
+	if i < 0 {
+		return "", name, false
+	}
+	return name[:i], name[i+1:], true
 }
 
 func TestRequestsOfOriginalNodes(t *testing.T) {
@@ -315,7 +372,8 @@ func TestPicturesOfGrowingInputsAreSentInOrder(t *testing.T) {
 		require.Equal(t, 3, strings.Count(string(a.body), "data:image/png;base64,"), "%s: %s", class, a.body)
 	}
 	_, err = classes["ByteDance2ReferenceNode"].Run(t.Context(), &node.Call{
-		Args: node.Args{"model": "Seedance 2.0", "model.prompt": "a", "model.reference_videos.video_1": &media.Video{}}, Models: &asked{},
+		Args: node.Args{"model": "Seedance 2.0", "model.prompt": "a", "model.reference_videos.video_1": &media.Video{File: nodetest.VideoName}},
+		Models: &asked{}, Files: nodetest.NewFiles(),
 	})
 	require.ErrorContains(t, err, "neither videos, sounds nor assets")
 }

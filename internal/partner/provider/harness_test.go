@@ -8,7 +8,10 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"log/slog"
+	"maps"
 	"net/http/httptest"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -143,7 +146,7 @@ func marked(t *testing.T, m *catalog.Model, marker string) string {
 	require.NotNil(t, m.Example, "%s has no example", m.ID)
 	var body any
 	require.NoError(t, json.Unmarshal(m.Example, &body))
-	require.True(t, place(body, marker), "%s has no text in its example", m.ID)
+	require.True(t, place(body, marker) || placeAnywhere(body, marker), "%s has no text in its example", m.ID)
 	encoded, err := json.Marshal(body)
 	require.NoError(t, err)
 	return string(encoded)
@@ -153,7 +156,7 @@ func marked(t *testing.T, m *catalog.Model, marker string) string {
 func place(body any, marker string) bool {
 	switch v := body.(type) {
 	case map[string]any:
-		for _, name := range []string{"prompt", "positivePrompt", "text", "content"} {
+		for _, name := range []string{"prompt", "positivePrompt", "text", "content", "promptText", "text_prompt", "texture_prompt"} {
 			if s, ok := v[name].(string); ok {
 				v[name] = s + " " + marker
 				return true
@@ -169,6 +172,18 @@ func place(body any, marker string) bool {
 			if place(inner, marker) {
 				return true
 			}
+		}
+	}
+	return false
+}
+
+// placeAnywhere appends an instruction to a member of a request that has no text of its own, such as the name of a format.
+func placeAnywhere(body any, marker string) bool {
+	object, _ := body.(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		if s, ok := object[name].(string); ok && !strings.HasPrefix(s, "data:") {
+			object[name] = s + marker
+			return true
 		}
 	}
 	return false
