@@ -7,7 +7,7 @@ func examplePrices() map[string][2]int64 {
 		"kling/omni-video": {420_000, 1_120_000}, "kling/video-extend": {280_000, 280_000},
 		"ideogram/ideogram-v3": {30_000, 30_000}, "ideogram/ideogram-v3-edit": {60_000, 60_000}, "ideogram/ideogram-v4": {60_000, 60_000},
 		"ideogram/p-image-ideogram": {10_000, 10_000},
-		"luma/photon-1": {15_000, 15_000}, "luma/photon-flash-1": {2_000, 2_000}, "luma/ray-2": {400_000, 9_750_000},
+		"luma/photon-1":             {15_000, 15_000}, "luma/photon-flash-1": {2_000, 2_000}, "luma/ray-2": {400_000, 9_750_000},
 		"luma/ray-flash-2": {130_000, 3_500_000},
 		"luma_2/ray-3.2":   {100_000, 7_200_000}, "luma_2/uni-1": {40_400, 40_400}, "luma_2/uni-1-max": {100_000, 100_000},
 		"recraft/create-style": {40_000, 40_000}, "recraft/creative-upscale": {250_000, 250_000}, "recraft/crisp-upscale": {4_000, 4_000},

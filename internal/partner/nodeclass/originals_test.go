@@ -372,7 +372,7 @@ func TestPicturesOfGrowingInputsAreSentInOrder(t *testing.T) {
 		require.Equal(t, 3, strings.Count(string(a.body), "data:image/png;base64,"), "%s: %s", class, a.body)
 	}
 	_, err = classes["ByteDance2ReferenceNode"].Run(t.Context(), &node.Call{
-		Args: node.Args{"model": "Seedance 2.0", "model.prompt": "a", "model.reference_videos.video_1": &media.Video{File: nodetest.VideoName}},
+		Args:   node.Args{"model": "Seedance 2.0", "model.prompt": "a", "model.reference_videos.video_1": &media.Video{File: nodetest.VideoName}},
 		Models: &asked{}, Files: nodetest.NewFiles(),
 	})
 	require.ErrorContains(t, err, "neither videos, sounds nor assets")
