@@ -136,7 +136,7 @@ func (x *exchange) frames(ctx context.Context, name string, im *raster.Image) ([
 }
 
 // values makes the values of ComfyUI's outputs: those of the pointers of From, otherwise of the model's output of the same
-// type. A video or a model in three dimensions is a file until another node saves it.
+// type. A video is a file until another node saves it.
 func (x *exchange) values(ctx context.Context, p *model, answer node.ModelAnswer) ([]node.Value, error) {
 	r := &reading{model: p, call: x.call, answer: answer, folder: node.FolderTemp, ui: map[string][]any{}}
 	if p.entry.Protocol != catalog.Bytes {
@@ -175,16 +175,16 @@ func (x *exchange) value(ctx context.Context, r *reading, out node.Output) (node
 		}
 	}
 	found := r.outputValues(from)
-	switch out.Type {
-	case node.Image:
+	switch kind := out.Type; {
+	case kind == node.Image:
 		return r.images(ctx, from, found)
-	case node.Mask:
+	case kind == node.Mask:
 		im, err := r.images(ctx, from, found)
 		if err != nil {
 			return nil, err
 		}
 		return raster.Engine{}.Channel(ctx, im.(*raster.Image).WithChannels(4), 3)
-	case node.Audio:
+	case kind == node.Audio:
 		if len(found) == 0 {
 			return nil, r.unusable("it has no %s", from.Name)
 		}
@@ -194,10 +194,10 @@ func (x *exchange) value(ctx context.Context, r *reading, out node.Output) (node
 		}
 		defer file.Content.Close() // read only
 		return x.tool.Sound(ctx, file.Content, ffmpeg.Part{}, x.call.MaxPixels*soundBytes)
-	case node.Video:
+	case kind == node.Video:
 		name, err := r.saveFirst(ctx, from, found)
 		return &media.Video{File: name}, err
-	case svgType, "FILE_3D", "FILE_3D_GLB", "FILE_3D_OBJ", "FILE_3D_FBX":
+	case kind == svgType:
 		return r.saveFirst(ctx, from, found)
 	}
 	return r.joined(found), nil
@@ -220,10 +220,9 @@ func (r *reading) saveFirst(ctx context.Context, o catalog.NodeOutput, found []a
 // outputOf returns the model's output from which a value of a type of ComfyUI is made.
 func (p *model) outputOf(r *reading, out node.Type) (catalog.NodeOutput, error) {
 	want := catalog.NodeFile
-	switch out {
-	case node.Image, node.Mask:
+	if out == node.Image || out == node.Mask {
 		want = catalog.NodeImage
-	case node.String:
+	} else if out == node.String {
 		want = catalog.NodeText
 	}
 	outputs := p.entry.NodeOutputs()
