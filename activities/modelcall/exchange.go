@@ -135,7 +135,7 @@ func (m *Activities) converse(ctx context.Context, r call.Run, conv call.Convers
 	if cause := untouched(out, err); cause != "" && r.Fallback != "" {
 		return m.reroute(ctx, r, cause, m.outcomeRecorder(ctx, r, out, err, a))
 	}
-	return m.untilRecorded(ctx, r, m.outcomeRecorder(ctx, r, out, err, a))
+	return m.settle(ctx, r, conv, out, err, a)
 }
 
 // dispatchRecovering sends a call. If reading the answer of the provider panics, only this call ends, with an unknown

@@ -1,6 +1,6 @@
 // Package modelcall contains the activities of RunModel, which run one call to a partner model: they send it, poll
-// for its answer, copy its assets and record its end. It promises that a call is sent at most once, even if processes
-// die. Package workflows decides the order of the activities; internal/partner implements the providers' protocols.
+// for its answer, copy its assets and record its end. It promises that a provider runs a call at most once, even if processes
+// die: a request is repeated only if the provider recognises it, or certainly did not process it. Package workflows decides the order of the activities; internal/partner implements the providers' protocols.
 package modelcall
 
 import (
@@ -288,7 +288,7 @@ func (m *Activities) hasToken(recorded []eventlog.Recorded, token string) (bool,
 }
 
 // Resolve reads the state of a call from the log and returns its next step. A call whose sending process died ends with
-// an unknown outcome and is never sent again.
+// an unknown outcome and is not sent again, unless its provider recognises a repeated request.
 func (m *Activities) Resolve(ctx context.Context, r call.Run) (Step, error) {
 	step, err := m.resolve(ctx, r)
 	return step, attempt.Error(err)
@@ -340,7 +340,9 @@ func (m *Activities) awaitSender(ctx context.Context, r call.Run, c call.Call) (
 		return Step{Next: NextWait}, err
 	}
 	m.Log.Error("outcome of a call unknown: the process that sent it died", "call_id", r.Call, "worker", c.Worker)
-	return m.unknown(ctx, r, internalFailure("the router was interrupted while the provider had the request, and does not send it again"))
+	return m.takeOver(ctx, r, c, func(ctx context.Context) (Step, error) {
+		return m.unknown(ctx, r, internalFailure("the router was interrupted while the provider had the request, and does not send it again"))
+	})
 }
 
 func (m *Activities) unknown(ctx context.Context, r call.Run, f call.Failure) (Step, error) {

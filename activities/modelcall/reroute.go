@@ -43,18 +43,10 @@ func (m *Activities) reroute(ctx context.Context, r call.Run, cause string, conc
 		return m.untilRecorded(ctx, r, conclude)
 	}
 	r.Route = call.Route{Server: r.Fallback}
-	conv, a, err := m.open(ctx, r)
-	if err != nil {
-		m.Log.Error("sending a call to its fallback server failed", "call_id", r.Call, "server", r.Server, "error", err)
-		return m.untilRecorded(ctx, r, conclude)
-	}
-	defer closeConversation(conv, a)
-	out, err := m.dispatchRecovering(ctx, conv, a)
-	if untouched(out, err) != "" {
-		return m.untilRecorded(ctx, r, conclude)
-	}
-	out.Fallback = r.Server
-	return m.untilRecorded(ctx, r, m.outcomeRecorder(ctx, r, out, err, a))
+	return m.sendAgain(ctx, r, conclude, func(out *call.Exchange, err error) bool {
+		out.Fallback = r.Server
+		return untouched(*out, err) == ""
+	})
 }
 
 // rerouted records that the fallback server takes over, unless the caller has canceled.

@@ -131,7 +131,7 @@ func (in *Instance) adminHandler(metrics http.Handler) (http.Handler, error) {
 			Engine:    engine,
 			Change:    func(_ context.Context, work func(*jobs.Changes) error) error { return work(in.JobChanges()) },
 		},
-		Calls:  calls.New(in.pool, in.calls, engine, operate.Session{}),
+		Calls:  calls.New(in.pool, in.calls, func(context.Context) (blob.Store, error) { return in.blobs, nil }, engine, operate.Session{}),
 		Assets: assets.New(in.pool, engine), Events: events.Service{Pool: in.pool, Registry: in.types},
 		Views: shared.Views, Queues: shared.Queues, Accounts: shared.Accounts, Servers: shared.Servers, Webhooks: shared.Webhooks,
 		Doctor: shared.Doctor, Metrics: metrics, TrustedProxies: in.cfg.Proxies, Log: in.log,

@@ -74,7 +74,7 @@ func jobService(s *shell.Shell, pool *postgres.Pool) jobs.Service {
 }
 
 func callService(s *shell.Shell, pool *postgres.Pool, events *eventstore.Store) calls.Service {
-	return calls.New(pool, callstore.New(pool, events, accountstore.NewCredits(pool, events)), s.Engine(), s.Session())
+	return calls.New(pool, callstore.New(pool, events, accountstore.NewCredits(pool, events)), s.Blobs(pool), s.Engine(), s.Session())
 }
 
 func assetService(s *shell.Shell, pool *postgres.Pool) assets.Service {

@@ -24,6 +24,7 @@ const (
 	faultLost       = "lost"       // a submitted generation is done, and its file is gone
 	faultFail       = "fail"       // a submitted generation ends without a result
 	faultDrop       = "drop"       // the connection ends without an answer
+	faultLose       = "lose"       // the same, until the request is repeated with its idempotency key
 	faultBroken     = "broken"     // a good status, and JSON that ends in the middle
 	faultHTML       = "html"       // a good status, and a page
 	faultTruncate   = "truncate"   // fewer bytes than declared
@@ -109,7 +110,7 @@ func (s scenario) send(w http.ResponseWriter, r *http.Request, rep reply) {
 		return
 	}
 	switch s.Fault {
-	case faultDrop:
+	case faultDrop, faultLose:
 		panic(http.ErrAbortHandler)
 	case faultBroken:
 		write(w, rep.status, body[:len(body)/2])

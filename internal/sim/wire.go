@@ -92,6 +92,17 @@ func (c *charges) add(key string) {
 	c.counts[key]++
 }
 
+// once counts a charge, unless the key was charged before and names one request. It reports whether the key is new.
+func (c *charges) once(key string, oneRequest bool) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known := c.counts[key] > 0
+	if !known || !oneRequest {
+		c.counts[key]++
+	}
+	return !known
+}
+
 func (c *charges) list(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	if err := json.NewEncoder(w).Encode(c.all()); err != nil {

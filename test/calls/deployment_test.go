@@ -33,6 +33,7 @@ type counter struct {
 	*httptest.Server
 	mu       sync.Mutex // guards the fields below
 	charged  map[string]int
+	keys     map[string]int // requests by their idempotency key
 	polls    map[string]int
 	canceled map[string]bool
 	begun    chan string              // names of gated requests, as they arrive
@@ -42,7 +43,7 @@ type counter struct {
 func newProvider(t *testing.T) *counter {
 	t.Helper()
 	p := &counter{
-		charged: map[string]int{}, polls: map[string]int{}, canceled: map[string]bool{}, begun: make(chan string, 1000),
+		charged: map[string]int{}, keys: map[string]int{}, polls: map[string]int{}, canceled: map[string]bool{}, begun: make(chan string, 1000),
 		gates: map[string]chan struct{}{},
 	}
 	mux := http.NewServeMux()
@@ -52,6 +53,26 @@ func newProvider(t *testing.T) *counter {
 	p.Server = httptest.NewServer(mux)
 	t.Cleanup(p.Close)
 	return p
+}
+
+// again returns how often a request with the key has arrived. The first one is charged, and so is every one without a key.
+func (p *counter) again(key, name string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if key != "" {
+		p.keys[key]++
+	}
+	if p.keys[key] <= 1 {
+		p.charged[name]++
+	}
+	return p.keys[key]
+}
+
+// requests returns how often a call was sent with its idempotency key.
+func (p *counter) requests(id call.ID) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.keys[string(id)]
 }
 
 func (p *counter) gate(name string) chan struct{} {
@@ -66,9 +87,9 @@ func (p *counter) gate(name string) chan struct{} {
 func (p *counter) run(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	how, name, _ := strings.Cut(string(body), " ")
-	p.mu.Lock()
-	p.charged[name]++
-	p.mu.Unlock()
+	if p.again(r.Header.Get("Idempotency-Key"), name) > 1 && how != "drop" {
+		how = "fast"
+	}
 	switch how {
 	case "async", "endless", "hold":
 		w.WriteHeader(http.StatusAccepted)
@@ -77,7 +98,7 @@ func (p *counter) run(w http.ResponseWriter, r *http.Request) {
 	case "refuse":
 		w.WriteHeader(http.StatusForbidden)
 		return
-	case "drop":
+	case "drop", "lose": // "lose" answers a repeated request
 		panic(http.ErrAbortHandler)
 	case "slow":
 		select {

@@ -7,8 +7,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/millrace-dev/millrace/activities/modelcall"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/worker/sweep"
@@ -58,6 +60,9 @@ func TestTheWorkflowOfAShortCallIsOneTask(t *testing.T) {
 	require.Equal(t, 1, kinds[enums.EVENT_TYPE_WORKFLOW_TASK_COMPLETED])
 	require.Equal(t, 1, kinds[enums.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED])
 	require.Len(t, events, 5, "it starts with what became of the call")
+	var began workflows.RunModelParams
+	require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(events[0].GetWorkflowExecutionStartedEventAttributes().GetInput(), &began))
+	require.Equal(t, modelcall.OutcomeSucceeded, began.Next.Outcome)
 	s.requireReplays(t, "call-ended-before", id)
 }
 

@@ -163,6 +163,9 @@ func (w wire) Dispatch(ctx context.Context, c call.Conversation, sink io.Writer)
 		return call.Exchange{}, err
 	}
 	req.ContentLength = c.Size
+	if w.Idempotent(c) {
+		req.Header.Set("Idempotency-Key", string(c.Call))
+	}
 	return exchange(req, sink)
 }
 
@@ -189,6 +192,11 @@ func (w wire) Cancel(ctx context.Context, c call.Conversation) error {
 	}
 	return nil
 }
+
+// idempotentModel is a model whose requests have an idempotency header.
+const idempotentModel = "test/idempotent"
+
+func (wire) Idempotent(c call.Conversation) bool { return c.Model == idempotentModel }
 
 func (wire) Total(string) time.Duration { return time.Minute }
 

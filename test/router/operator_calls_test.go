@@ -16,7 +16,7 @@ import (
 )
 
 // leaveUnknown writes the events of a call whose process died while it sent the request.
-func (c *client) leaveUnknown(account string) call.ID {
+func (c *client) leaveUnknown(account string, mode call.Mode) call.ID {
 	c.t.Helper()
 	pool, err := postgres.Open(c.t.Context(), fmt.Sprintf("host=%s port=5432 user=millrace dbname=millrace",
 		filepath.Join(c.data, "postgres", "run")), postgres.PoolOptions{MaxConns: 1})
@@ -30,7 +30,7 @@ func (c *client) leaveUnknown(account string) call.ID {
 		Events: []eventlog.Event{
 			{
 				ID: call.EventID(id, 0, call.TypeAccepted), Type: call.TypeAccepted,
-				Data: call.AcceptedV1{Model: "sim/echo", Provider: "sim", Mode: call.Sync, API: call.V2, Held: 40_000},
+				Data: call.AcceptedV1{Model: "sim/echo", Provider: "sim", Mode: mode, API: call.V2, Held: 40_000},
 			},
 			{ID: call.EventID(id, 0, call.TypeOutcomeUnknown), Type: call.TypeOutcomeUnknown, Data: call.OutcomeUnknownV1{
 				Model: "sim/echo", Failure: call.Failure{Type: call.InternalError, Status: 500, Detail: "interrupted"},
@@ -106,7 +106,7 @@ func TestOperatorsSettleACallOverHTTP(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
 	account := c.id(t)
-	id := c.leaveUnknown(account)
+	id := c.leaveUnknown(account, call.Sync)
 	path := "/calls/" + string(id) + "/reconcile"
 	require.Equal(t, 400, c.operate("POST", path, `{"charged_usd":"0.03"}`).status, "who and why")
 	require.Equal(t, 404, c.operate("POST", "/calls/"+string(id[:8])+"/reconcile",
@@ -121,4 +121,32 @@ func TestOperatorsSettleACallOverHTTP(t *testing.T) {
 	again := c.operate("POST", path, `{"actor":"kim","reason":"ticket 4","charged_usd":"0.03"}`)
 	require.Equal(t, 409, again.status, again.body)
 	require.Contains(t, again.body, "call_settled")
+}
+
+// A queued call of unknown outcome answers its state, and the answer that an operator attaches.
+func TestAnOperatorAttachesTheAnswerOfAQueuedCall(t *testing.T) { // R-67
+	t.Parallel()
+	c := newClient(t)
+	id := c.leaveUnknown(c.id(t), call.Queued)
+	request := "/v2/models/sim/echo/requests/" + string(id)
+	status := c.do("GET", request+"/status", "")
+	require.Equal(t, 200, status.status, status.body)
+	require.Contains(t, status.body, `"status":"COMPLETED"`)
+	require.Contains(t, status.body, `"error_type":"internal_error"`)
+	result := c.do("GET", request, "")
+	require.Equal(t, 409, result.status, "the same answer for ever: not a 500, which asks to try again: %s", result.body)
+	require.Contains(t, result.body, "unknown")
+
+	reconcile := func(body string) int { return c.operate("POST", "/calls/"+string(id)+"/reconcile", body).status }
+	require.Equal(t, 400, reconcile(`{"charged_usd":"0.03","answer":"{","actor":"kim","reason":"seen"}`), "not a document")
+	require.Equal(t, 400, reconcile(`{"charged_usd":"0.03","answer":"{}","free_key":true,"actor":"kim","reason":"seen"}`))
+	require.Equal(t, 200, reconcile(`{"charged_usd":"0.03","answer":"{\"id\":\"7\"}","actor":"kim","reason":"seen"}`))
+	require.Equal(t, 409, reconcile(`{"charged_usd":"0.03","actor":"kim","reason":"again"}`))
+	result = c.do("GET", request, "")
+	require.Equal(t, 200, result.status, result.body)
+	require.JSONEq(t, `{"id":"7"}`, result.body)
+	var events []struct{ Type, Actor, Reason string }
+	c.operated("/calls/"+string(id)+"/events", "events", &events)
+	last := events[len(events)-1]
+	require.Equal(t, []string{call.TypeSucceeded, "seen"}, []string{last.Type, last.Reason})
 }

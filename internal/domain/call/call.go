@@ -130,6 +130,7 @@ type Call struct {
 	Token    string  `json:"token,omitempty"`  // of the one dispatch
 	Worker   string  `json:"worker,omitempty"` // process that dispatched
 	Server   string  `json:"server,omitempty"` // alternate server of the call; "" = the model's own server
+	Repeated bool    `json:"repeated,omitempty"` // the request was sent again by the provider's idempotency header
 	Handle   string  `json:"handle,omitempty"` // the provider's name for the generation
 	Answer   *Body   `json:"answer,omitempty"` // as delivered to the caller
 	// USD millionths, as named by the provider when it accepted the call, then as named with the answer

@@ -14,6 +14,7 @@ const (
 	TypeRequeued           = "call.requeued.v1"
 	TypeDispatching        = "call.dispatching.v1"
 	TypeRerouted           = "call.rerouted.v1"
+	TypeRepeated           = "call.repeated.v1"
 	TypeProviderAccepted   = "call.provider_accepted.v1"
 	TypeAnswered           = "call.answered.v1"
 	TypeHosted             = "call.hosted.v1"
@@ -67,6 +68,13 @@ type DispatchingV1 struct {
 type ReroutedV1 struct {
 	Server string `json:"server"`
 	Cause  string `json:"cause"` // "unreachable" or "refused"
+}
+
+// RepeatedV1 records that the outcome of the first request is unknown and that the request is about to be repeated, once. The
+// provider recognises the call by its idempotency header.
+type RepeatedV1 struct {
+	Token  string `json:"token"`
+	Worker string `json:"worker"`
 }
 
 // ProviderAcceptedV1 records the provider's handle, with which the result can be collected.
@@ -140,8 +148,9 @@ type OutcomeUnknownV1 struct {
 
 // ReconciledV1 records the outcome that an operator gave to a call whose outcome was unknown.
 type ReconciledV1 struct {
-	Model   string `json:"model"`
-	Charged int64  `json:"charged_micros"`
+	Model    string `json:"model"`
+	Charged  int64  `json:"charged_micros"`
+	KeyFreed bool   `json:"key_freed,omitempty"` // a request with the idempotency key runs again
 }
 
 // CancelRequestedV1 records that the caller requested a cancellation.
@@ -163,6 +172,8 @@ func Register(r *eventlog.Registry) error {
 		eventlog.TypeOf[DispatchingV1](TypeDispatching).Says("it is about to be sent; only the process that recorded this event sends it"),
 		eventlog.TypeOf[ReroutedV1](TypeRerouted).Says("its server certainly did not process it, and it is about to be sent to the fallback "+
 			"server"),
+		eventlog.TypeOf[RepeatedV1](TypeRepeated).Says("the outcome of its request is unknown, and the request is about to be repeated, once, with "+
+			"the same idempotency header"),
 		eventlog.TypeOf[ProviderAcceptedV1](TypeProviderAccepted).Says("the provider accepted it; its result is polled from now on"),
 		eventlog.TypeOf[AnsweredV1](TypeAnswered).Says("the provider's answer is stored, unchanged or translated"),
 		eventlog.TypeOf[HostedV1](TypeHosted).Says("assets of the answer were copied"),

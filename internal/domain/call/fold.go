@@ -33,6 +33,8 @@ func (c *Call) apply(rec eventlog.Recorded, data any, at time.Time) {
 		c.State, c.Token, c.Worker, c.SentAt = Dispatching, e.Token, e.Worker, &at
 	case ReroutedV1:
 		c.Server, c.Fallback = e.Server, e.Server
+	case RepeatedV1:
+		c.Token, c.Worker, c.Repeated = e.Token, e.Worker, true
 	case ProviderAcceptedV1:
 		c.State, c.Handle, c.Dropped, c.Price = Running, e.Handle, e.Dropped, e.Price
 	case AnsweredV1:

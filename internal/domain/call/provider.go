@@ -65,6 +65,9 @@ type Provider interface {
 	Poll(ctx context.Context, c Conversation, sink io.Writer) (Exchange, error)
 	// Cancel requests that the provider stop. ErrNoCancel means that it cannot.
 	Cancel(ctx context.Context, c Conversation) error
+	// Idempotent reports whether the provider answers a repeated request of the same call with its first answer, and charges it
+	// once.
+	Idempotent(c Conversation) bool
 	// Total bounds the time of a generation from dispatch to its result.
 	Total(model string) time.Duration
 }

@@ -119,6 +119,10 @@ func (s *Service) Result(ctx context.Context, h Handle) (*Result, *Progress, err
 		p, err := s.progress(ctx, c)
 		return nil, &p, err
 	}
+	if c.State == Unknown && c.Failure.Type == InternalError { // a 500 would ask the caller to try again, for ever
+		return nil, nil, Refuse(fault.Conflict, InvalidInput, "the outcome of this request is unknown, and it is not sent again; send a new "+
+			"request").withCause(ErrOutcomeUnknown)
+	}
 	res, err := s.resultOf(c, false)
 	return res, nil, err
 }

@@ -4,7 +4,9 @@ package calls
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"strings"
 
 	"go.temporal.io/sdk/client"
 
@@ -21,6 +23,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/terminal"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/callstore"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/projections/calls"
 	"github.com/millrace-dev/millrace/projections/usage"
 )
@@ -29,13 +32,16 @@ import (
 type Service struct {
 	records.Records[call.Call]
 	store   *callstore.Store
+	blobs   func(context.Context) (blob.Store, error)
 	session operate.Session
 }
 
-// New returns the service over a database and a Temporal.
-func New(pool *postgres.Pool, store *callstore.Store, engine histories.Engine, session operate.Session) Service {
+// New returns the service over a database, the store of answers, which blobs opens, and a Temporal.
+func New(pool *postgres.Pool, store *callstore.Store, blobs func(context.Context) (blob.Store, error), engine histories.Engine,
+	session operate.Session,
+) Service {
 	kind := records.Kind[call.Call]{Kind: inspect.Calls, Workflows: workflows, Print: report.Call}
-	return Service{records.Records[call.Call]{Kind: kind, Pool: pool, Engine: engine}, store, session}
+	return Service{records.Records[call.Call]{Kind: kind, Pool: pool, Engine: engine}, store, blobs, session}
 }
 
 // workflows returns the workflows of a call.
@@ -134,25 +140,57 @@ type reconcileParams struct {
 	ID      string         `name:"id" arg:"ID"`
 	Whole   bool           `name:"whole" route:"-" flag:"-" served:"true"` // a request does not shorten the id
 	Charged action.Dollars `name:"charged_usd" flag:"charged" required:"true"`
+	FreeKey bool           `name:"free_key" help:"let a request with the same idempotency key run again"`
+	Answer  string         `name:"answer" help:"the provider's answer, a JSON document: the call succeeds with it"`
+}
+
+// maxAnswer bounds an answer that an operator attaches.
+const maxAnswer = 1 << 20
+
+// settlement returns what an operator has determined about a call, and stores the answer.
+func (s Service) settlement(ctx context.Context, p reconcileParams, by operate.Attribution) (callstore.Settlement, error) {
+	found := callstore.Settlement{
+		Charged: int64(p.Charged), FreeKey: p.FreeKey, By: eventlog.Meta{Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID},
+	}
+	switch {
+	case p.Charged < 0:
+		return found, fault.New(fault.Invalid, fault.CodeInvalidRequest, "the provider's charge cannot be negative")
+	case p.Answer == "":
+		return found, nil
+	case p.FreeKey:
+		return found, fault.New(fault.Invalid, fault.CodeInvalidRequest, "a call with an answer keeps its key, which returns that answer")
+	case len(p.Answer) > maxAnswer || !json.Valid([]byte(p.Answer)):
+		return found, fault.New(fault.Invalid, fault.CodeInvalidRequest, "the answer must be a JSON document of at most %d bytes", maxAnswer)
+	}
+	blobs, err := s.blobs(ctx)
+	if err != nil {
+		return found, err
+	}
+	stored, err := blob.Put(ctx, blobs, blob.Durable, strings.NewReader(p.Answer))
+	found.Answer = &call.Body{Ref: stored.Ref, Size: stored.Size, ContentType: "application/json"}
+	return found, err
 }
 
 var reconcile = action.Of[Service, reconcileParams, call.Call]{
 	Spec: action.Spec{
 		ID: "adminCallReconcile", Route: "POST /calls/{id}/reconcile", Reason: action.Required,
 		Schema: "AdminState", Member: "call", Redact: true,
-		Help: map[string]string{"charged_usd": "price that the provider charged, in US dollars; 0 releases all of the reserved credit"},
+		Help: map[string]string{
+			"charged_usd": "price that the provider charged, in US dollars; 0 releases all of the reserved credit",
+		},
 		Commands: []action.Command{{
-			Use:   "reconcile ID --charged DOLLARS --reason WORDS",
+			Use:   "reconcile ID --charged DOLLARS [--free-key | --answer JSON] --reason WORDS",
 			Short: "Settle a call of unknown outcome with the amount that the provider charged",
 			Long: `A call that was being sent when its process died is never sent again, and its credit stays
 reserved, because it is unknown whether the provider ran the call. Look it up at the provider, then
-settle it: with the amount that was charged, or with 0 to release all of the reserved credit.`,
+settle it: with the amount that was charged, or with 0 to release all of the reserved credit.
+
+With --free-key a request with the same idempotency key runs again; use it if the provider did not
+receive the call. With --answer the call succeeds with the provider's answer: its caller gets it
+with the key, or as the result of the queued request.`,
 		}},
 	},
 	Do: func(ctx context.Context, s Service, p reconcileParams, by operate.Attribution) (call.Call, error) {
-		if p.Charged < 0 {
-			return call.Call{}, fault.New(fault.Invalid, fault.CodeInvalidRequest, "the provider's charge cannot be negative")
-		}
 		if _, err := call.ParseID(p.ID); err != nil && p.Whole {
 			return call.Call{}, fault.Wrap(err, fault.NotFound, fault.CodeCallNotFound, "there is no call %.64q", p.ID)
 		}
@@ -160,8 +198,12 @@ settle it: with the amount that was charged, or with 0 to release all of the res
 		if err != nil {
 			return call.Call{}, err
 		}
-		c, meta := h.State(), eventlog.Meta{Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID}
-		if err := s.store.Reconcile(ctx, c.Account, c.ID, int64(p.Charged), meta); err != nil {
+		c := h.State()
+		found, err := s.settlement(ctx, p, by)
+		if err == nil {
+			err = s.store.Reconcile(ctx, c.Account, c.ID, found)
+		}
+		if err != nil {
 			return c, err
 		}
 		h, err = s.History(ctx, string(c.ID))

@@ -37,6 +37,8 @@ func callPhase(event any) Phase {
 		return Phase{Name: "sent to the provider", Attempt: 1, Worker: e.Worker}
 	case call.ReroutedV1:
 		return Phase{Name: "sent to the provider", Attempt: 2, Detail: e.Server + ", the previous server was " + e.Cause}
+	case call.RepeatedV1:
+		return Phase{Name: "sent to the provider", Attempt: 2, Worker: e.Worker, Detail: "the outcome of the first request was unknown"}
 	case call.ProviderAcceptedV1:
 		return Phase{Name: "the provider works"}
 	case call.AnsweredV1:
@@ -88,6 +90,8 @@ func (f Event) ofCall() string {
 		return fmt.Sprintf("run %d", e.Run)
 	case call.DispatchingV1:
 		return "worker " + e.Worker
+	case call.RepeatedV1:
+		return "worker " + e.Worker
 	case call.ReroutedV1:
 		return e.Server + ", the previous server was " + e.Cause
 	case call.ProviderAcceptedV1:
@@ -105,6 +109,9 @@ func (f Event) ofCall() string {
 	case call.OutcomeUnknownV1:
 		return callFailure(e.Failure)
 	case call.ReconciledV1:
+		if e.KeyFreed {
+			return "charged $" + amount.Dollars(e.Charged) + ", key freed"
+		}
 		return "charged $" + amount.Dollars(e.Charged)
 	}
 	return f.ofAsset()

@@ -77,6 +77,12 @@ func (p *Provider) Cancel(ctx context.Context, c call.Conversation) error {
 	return err
 }
 
+// Idempotent implements call.Provider: the entry names the header by which the provider recognises a call.
+func (p *Provider) Idempotent(c call.Conversation) bool {
+	w, err := p.wire(c)
+	return err == nil && w.entry.Idempotency != ""
+}
+
 // fallbackTotal bounds a generation whose model has left the catalog.
 const fallbackTotal = time.Hour
 

@@ -241,8 +241,16 @@ func ofModel(event any, model string) any {
 	return event
 }
 
-// Reconcile settles a call of unknown outcome with the charge that an operator has determined.
-func (s *Store) Reconcile(ctx context.Context, account string, id call.ID, charged int64, by eventlog.Meta) error {
+// Settlement is what an operator has determined about a call of unknown outcome.
+type Settlement struct {
+	Charged int64
+	FreeKey bool       // a request with the idempotency key may run again
+	Answer  *call.Body // makes the call succeed; nil = its outcome stays unknown
+	By      eventlog.Meta
+}
+
+// Reconcile settles a call of unknown outcome.
+func (s *Store) Reconcile(ctx context.Context, account string, id call.ID, found Settlement) error {
 	c, err := s.Load(ctx, account, id)
 	if err != nil {
 		return err
@@ -250,26 +258,44 @@ func (s *Store) Reconcile(ctx context.Context, account string, id call.ID, charg
 	if c.State != call.Unknown || c.Charged != nil {
 		return fault.New(fault.Conflict, fault.CodeCallSettled, "the outcome of call %s is known", id)
 	}
-	var l admissionState
 	e := call.Ending{
-		Run: call.Run{Call: id, Account: account}, Type: call.TypeReconciled, Charged: charged, Actor: by.Actor, Reason: by.Reason,
-		RequestID: by.RequestID,
-		Data:      call.ReconciledV1{Model: c.Model, Charged: charged},
+		Run: call.Run{Call: id, Account: account}, Type: call.TypeReconciled, Charged: found.Charged, ReleaseKey: found.FreeKey,
+		Actor: found.By.Actor, Reason: found.By.Reason, RequestID: found.By.RequestID,
+		Data: call.ReconciledV1{Model: c.Model, Charged: found.Charged, KeyFreed: found.FreeKey},
 	}
-	_, err = s.events.Write(ctx, eventstore.Decision{
-		What: "reconcile call " + string(id),
-		Read: func(q *pgx.Batch) { queueLockAdmission(q, account, &l) },
+	if found.Answer == nil {
+		err = s.settle(ctx, e)
+	} else {
+		e.Type, e.Keep = call.TypeSucceeded, []call.Body{*found.Answer}
+		e.Data = call.SucceededV1{Model: c.Model, Answer: *found.Answer, Replayable: true, Charged: found.Charged, Served: c.Served}
+		var ended call.Ended
+		if ended, err = s.End(ctx, e); err == nil && !ended.Applied {
+			err = eventlog.ErrClosed
+		}
+	}
+	if eventlog.IsRefused(err) {
+		return fault.New(fault.Conflict, fault.CodeCallSettled, "the outcome of call %s became known meanwhile", id)
+	}
+	return err
+}
+
+// settle settles the credit of a call whose outcome stays unknown.
+func (s *Store) settle(ctx context.Context, e call.Ending) error {
+	var l admissionState
+	_, err := s.events.Write(ctx, eventstore.Decision{
+		What: "reconcile call " + string(e.Call),
+		Read: func(q *pgx.Batch) { queueLockAdmission(q, e.Account, &l) },
 		Decide: func(ctx context.Context, tx postgres.Tx, c *eventstore.Changes) error {
 			settled, err := s.settleCredit(ctx, tx, l, e)
 			if err != nil {
 				return err
 			}
-			c.Queue(`update call_lanes set spent = spent + $2 where account = $1`, account, charged)
+			c.Queue(`update call_lanes set spent = spent + $2 where account = $1`, e.Account, e.Charged)
+			if e.ReleaseKey {
+				c.Queue(`delete from call_keys where account = $1 and call_id = $2`, e.Account, e.Call)
+			}
 			return c.Append(append(settled, callEnding(e, false))...)
 		},
 	})
-	if eventlog.IsRefused(err) {
-		return fault.New(fault.Conflict, fault.CodeCallSettled, "the outcome of call %s became known meanwhile", id)
-	}
 	return err
 }
