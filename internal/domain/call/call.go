@@ -127,12 +127,12 @@ type Call struct {
 	Held     int64   `json:"held_micros"`              // USD millionths reserved at admission
 	Charged  *int64  `json:"charged_micros,omitempty"` // USD millionths settled; absent = not known yet
 	Run      int     `json:"run,omitempty"`
-	Token    string  `json:"token,omitempty"`  // of the one dispatch
-	Worker   string  `json:"worker,omitempty"` // process that dispatched
-	Server   string  `json:"server,omitempty"` // alternate server of the call; "" = the model's own server
+	Token    string  `json:"token,omitempty"`    // of the one dispatch
+	Worker   string  `json:"worker,omitempty"`   // process that dispatched
+	Server   string  `json:"server,omitempty"`   // alternate server of the call; "" = the model's own server
 	Repeated bool    `json:"repeated,omitempty"` // the request was sent again by the provider's idempotency header
-	Handle   string  `json:"handle,omitempty"` // the provider's name for the generation
-	Answer   *Body   `json:"answer,omitempty"` // as delivered to the caller
+	Handle   string  `json:"handle,omitempty"`   // the provider's name for the generation
+	Answer   *Body   `json:"answer,omitempty"`   // as delivered to the caller
 	// USD millionths, as named by the provider when it accepted the call, then as named with the answer
 	Price      int64    `json:"price_micros,omitempty"`
 	Linked     bool     `json:"linked,omitempty"` // the provider's answer refers to bytes outside itself
