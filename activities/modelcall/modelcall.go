@@ -1,6 +1,7 @@
 // Package modelcall contains the activities of RunModel, which run one call to a partner model: they send it, poll
 // for its answer, copy its assets and record its end. It promises that a provider runs a call at most once, even if processes
-// die: a request is repeated only if the provider recognises it, or certainly did not process it. Package workflows decides the order of the activities; internal/partner implements the providers' protocols.
+// die: a request is repeated only if the provider recognises it, or certainly did not process it. Package workflows decides the
+// order of the activities; internal/partner implements the providers' protocols.
 package modelcall
 
 import (

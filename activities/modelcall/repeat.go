@@ -14,7 +14,8 @@ import (
 
 // settle records the outcome of an exchange. If the outcome is unknown and the provider recognises a repeated request, the
 // request is repeated first.
-func (m *Activities) settle(ctx context.Context, r call.Run, conv call.Conversation, out call.Exchange, err error, a *answer) (Step, error) {
+func (m *Activities) settle(ctx context.Context, r call.Run, conv call.Conversation, out call.Exchange, err error, a *answer,
+) (Step, error) {
 	record := m.outcomeRecorder(ctx, r, out, err, a)
 	unknown := err != nil && !errors.Is(err, call.ErrNotSent) || err == nil && out.Phase == call.PhaseFailed && out.Unknown
 	if unknown && !a.gone() && m.Provider.Idempotent(conv) {

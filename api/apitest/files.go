@@ -35,7 +35,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
-	"github.com/millrace-dev/millrace/internal/postgres/jobstore"
+	"github.com/millrace-dev/millrace/internal/postgres/keystore"
 	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/internal/storage/blob/disk"
@@ -132,7 +132,7 @@ func startFilesOn(t *testing.T, root string, opts Options, wrap func(blob.Store)
 		Auth: account.NewKeys(twoKeys{}), Jobs: jobs, Reader: jobs, Queue: jobs, Sources: jobs, Links: links, Live: &HubLive{Hub: hub},
 		Files: h.Files, Grants: links, Assets: h.Assets,
 		Downloads: h.Downloads, Exports: export.Service{Store: assetstore.NewExports(pool, events, nil)},
-		AssetView: view, Keys: jobstore.NewKeys(pool), Internet: &h.Sources, NodeFiles: h.Files,
+		AssetView: view, Keys: keystore.New(pool), Internet: &h.Sources, NodeFiles: h.Files,
 		Userdata: userdata.Service{Store: accountstore.NewUserdata(pool, events), Blobs: blobs}, Readiness: Parts{}, Space: &h.Disk,
 		Storage: &h.Quota,
 		Logger:  slog.New(slog.DiscardHandler),

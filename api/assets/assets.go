@@ -61,10 +61,14 @@ type AssetReader interface {
 
 // IdempotencyKeys keeps single-use keys.
 type IdempotencyKeys interface {
-	// Claim reserves a key for the request that holder identifies. A key in use is Conflict, idempotency_key_reuse.
-	Claim(ctx context.Context, account, operation, key string, holder uuid.UUID) error
-	// Release frees the key that holder claimed, after a definite failure.
-	Release(ctx context.Context, account, operation, key string, holder uuid.UUID) error
+	// CheckAnswered fails with Conflict, idempotency_key_reuse, if the key is in use and its first answer was given.
+	CheckAnswered(ctx context.Context, account, operation, key string) error
+	// Use uses a key up without an asset.
+	Use(ctx context.Context, account, operation, key string) error
+	// Unanswered returns the id of the asset that a request with the key made without receiving an answer.
+	Unanswered(ctx context.Context, account, operation, key string) (made uuid.UUID, ok bool, err error)
+	// Answered records that the first answer of a key was given.
+	Answered(ctx context.Context, account, operation, key string, made uuid.UUID) error
 }
 
 // Files reads the files of accounts; files.Service implements it.
@@ -247,16 +251,16 @@ func (s *v2) postFromHash(c *gin.Context) error {
 	if same {
 		status = http.StatusOK
 	}
-	s.created(c, status, made)
+	c.PureJSON(status, s.created(c, made))
 	return nil
 }
 
-// created answers with a new asset. created_new reports whether bytes were stored.
-func (s *v2) created(c *gin.Context, status int, made asset.Stored) {
+// created returns the answer with a new asset. created_new reports whether bytes were stored.
+func (s *v2) created(c *gin.Context, made asset.Stored) assetBody {
 	body := s.assetBody(c, made.Asset)
 	fresh := !made.HadBytes
 	body.CreatedNew = &fresh
-	c.PureJSON(status, body)
+	return body
 }
 
 // listing makes the cursors of the listing, which are positions in the order of creation.

@@ -77,13 +77,9 @@ func (recordsOnly) HasBytes(context.Context, string, blob.Ref) (bool, error) { r
 
 func (recordsOnly) Check(context.Context, string, string, string) error { return nil }
 
-func (recordsOnly) Claim(context.Context, string, string, string, uuid.UUID) error {
-	return nil
-}
+func (recordsOnly) CheckAnswered(context.Context, string, string, string) error { return nil }
 
-func (recordsOnly) Release(context.Context, string, string, string, uuid.UUID) error {
-	return nil
-}
+func (recordsOnly) Use(context.Context, string, string, string) error { return nil }
 
 func (recordsOnly) Unanswered(context.Context, string, string, string) (uuid.UUID, bool, error) {
 	return uuid.Nil, false, nil

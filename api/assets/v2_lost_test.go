@@ -3,9 +3,7 @@ package assets_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -14,12 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api/apitest"
-	"github.com/millrace-dev/millrace/internal/domain/asset"
-	"github.com/millrace-dev/millrace/internal/domain/files"
-	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
-	"github.com/millrace-dev/millrace/internal/storage/blob/blobtest/mem"
-	"github.com/millrace-dev/millrace/internal/storage/signedurl"
 )
 
 // made counts the events, the streams, the records and the intents of assets.
@@ -36,8 +29,6 @@ func all(n int) [4]int { return [4]int{n, n, n, n} }
 
 // losses are the moments at which an upload commits: with the answer lost, and before it arrives.
 var losses = map[string]func(*pgtest.Proxy) <-chan struct{}{
-	"the claim is not answered":  func(p *pgtest.Proxy) <-chan struct{} { return p.LoseAnswer("INSERT") },
-	"the claim does not arrive":  func(p *pgtest.Proxy) <-chan struct{} { return p.LoseStatement("insert into idempotency_keys") },
 	"the record is not answered": func(p *pgtest.Proxy) <-chan struct{} { return p.LoseAnswer("COMMIT") },
 	"the record does not arrive": func(p *pgtest.Proxy) <-chan struct{} { return p.LoseStatement("commit") },
 }
@@ -77,26 +68,8 @@ func TestAmbiguousCommitOfAnUploadIsResolved(t *testing.T) {
 	}
 }
 
-// A key is given back after a definite refusal, also when the database is lost over it.
-func TestAmbiguousReleaseOfAKeyIsRepeated(t *testing.T) {
-	t.Parallel()
-	h, proxy := apitest.StartFilesWithProxy(t)
-	for i, lose := range []func(string) <-chan struct{}{
-		func(string) <-chan struct{} { return proxy.LoseAnswer("DELETE") },
-		func(string) <-chan struct{} { return proxy.LoseStatement("delete from idempotency_keys") },
-	} {
-		key := fmt.Sprint("k", i)
-		lost := lose(key)
-		require.Equal(t, http.StatusUnprocessableEntity, h.PostKeyed(t, key, "key-a", apitest.Upload(key, apitest.Part{Name: "-file"})...).Status)
-		<-lost
-		require.Equal(t, all(i), made(t, h))
-		require.Equal(t, http.StatusCreated, h.PostKeyed(t, key, "key-a", apitest.Upload(key)...).Status)
-		require.Equal(t, all(i+1), made(t, h))
-	}
-}
-
 // A failure before anything is committed uses no key up, and is not put down to the client.
-func TestUploadFailedBeforeItsCommitReleasesItsKey(t *testing.T) {
+func TestUploadFailedBeforeItsCommitReleasesItsKey(t *testing.T) { // A-48
 	t.Parallel()
 	h, proxy := apitest.StartFilesWithProxy(t)
 	lost := proxy.LoseStatement("begin")
@@ -141,9 +114,6 @@ func TestAmbiguousCommitOfFilesIsResolved(t *testing.T) {
 		}, 201, 200, []string{"id"}},
 	} {
 		for when, lose := range losses {
-			if strings.Contains(when, "claim") {
-				continue
-			}
 			t.Run(name+", "+when, func(t *testing.T) {
 				t.Parallel()
 				h, proxy := apitest.StartFilesWithProxy(t)
@@ -173,73 +143,7 @@ func dig(t *testing.T, a apitest.Reply, path []string) string {
 	return v.(string)
 }
 
-// failing is a store of records that fails.
-type failing struct {
-	recordsOnly
-	err error
-}
-
-func (f failing) Create(context.Context, asset.New) (asset.Stored, error) {
-	return asset.Stored{}, f.err
-}
-
-// returned counts the keys that are given back.
-type returned struct {
-	recordsOnly
-	keys *int
-}
-
-func (r returned) Release(context.Context, string, string, string, uuid.UUID) error {
-	*r.keys++
-	return nil
-}
-
-// Only when it stays unknown whether there is an asset is the key used up by a failure.
-func TestKeyIsReleasedUnlessAnAssetMayExist(t *testing.T) { // A-48
-	t.Parallel()
-	for err, want := range map[error]int{
-		asset.ErrUncertain: 0,
-		fmt.Errorf("%w: %w", asset.ErrUncertain, fault.New(fault.Unavailable, "", "away")): 0,
-		fault.New(fault.Unavailable, "", "away"):                                           1,
-		fault.New(fault.Denied, fault.CodeStorageQuotaExceeded, "full"):                    1,
-		errors.New("a defect"): 1,
-	} {
-		keys := 0
-		h := apitest.StartWith(t, apitest.Options{}, func(d *apitest.Deps) {
-			blobs, records := mem.New(), failing{err: err}
-			d.Files, d.Assets = files.New(nil, blobs, files.Options{}), asset.NewService(records, blobs, asset.Options{})
-			d.AssetView, d.Keys, d.Grants = recordsOnly{}, returned{keys: &keys}, &signedurl.Signer{}
-		})
-		f := apitest.FileHarness{URL: h.URL, Client: http.DefaultClient}
-		require.GreaterOrEqual(t, f.PostKeyed(t, "k", "", apitest.Upload("1")...).Status, 400)
-		require.Equal(t, want, keys, "%v", err)
-	}
-}
-
-// A client that leaves in the middle of its file has made no asset, and its key is free again.
-func TestUploadCutOffReleasesItsKey(t *testing.T) {
-	t.Parallel()
-	h := apitest.StartFiles(t, apitest.Options{})
-	body, kind := formOf(t, strings.Repeat("x", 300_000))
-	conn, err := net.Dial("tcp", strings.TrimPrefix(h.URL, "http://"))
-	require.NoError(t, err)
-	defer conn.Close()
-	_, err = fmt.Fprintf(conn, "POST /api/v2/assets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer key-a\r\nIdempotency-Key: "+
-		"k\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s",
-		kind, len(body), body[:200_000])
-	require.NoError(t, err)
-	claimed := func() (n int) {
-		require.NoError(t, h.Pool.QueryRow(t.Context(), `select count(*) from idempotency_keys where key = 'k'`).Scan(&n))
-		return n
-	}
-	apitest.Until(t, "the key is claimed", func() bool { return claimed() == 1 })
-	require.NoError(t, conn.Close())
-	apitest.Until(t, "the key is free", func() bool { return claimed() == 0 })
-	require.Empty(t, list(t, h, ""))
-	require.Equal(t, http.StatusCreated, h.PostKeyed(t, "k", "key-a", apitest.Upload("x")...).Status)
-}
-
-// A client that leaves when its last byte is sent has used its key up with an asset, never without one.
+// A client that leaves when its last byte is sent gets its asset when it sends the upload again with its key, once.
 func TestDisconnectedUploadKeepsItsKey(t *testing.T) {
 	t.Parallel()
 	h := apitest.StartFiles(t, apitest.Options{})
@@ -279,5 +183,9 @@ func TestDisconnectedUploadKeepsItsKey(t *testing.T) {
 	})
 	require.NoError(t, blocking.Rollback(t.Context()))
 	apitest.Until(t, "the asset is there", func() bool { return len(list(t, h, "")) == 1 })
+	require.Equal(t, http.StatusUnprocessableEntity, h.PostKeyed(t, "k", "key-a", apitest.Upload("y")...).Status, "other bytes")
+	again := h.PostKeyed(t, "k", "key-a", apitest.Upload("x")...)
+	require.Equal(t, http.StatusCreated, again.Status, "it had no answer: %s", again.Body)
+	require.Len(t, list(t, h, ""), 1)
 	require.Equal(t, http.StatusUnprocessableEntity, h.PostKeyed(t, "k", "key-a", apitest.Upload("x")...).Status)
 }

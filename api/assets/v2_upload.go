@@ -1,9 +1,9 @@
 package assets
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
-	"errors"
 	"io"
 	"mime"
 	"net/http"
@@ -35,9 +35,6 @@ const (
 	maxContentType = 255
 )
 
-// assetOperation is the namespace of the idempotency keys of uploads.
-const assetOperation = "assets"
-
 // postAsset stores one file: POST /api/v2/assets.
 func (s *v2) postAsset(c *gin.Context) error {
 	key, err := request.IdempotencyKey(c.Request)
@@ -47,7 +44,16 @@ func (s *v2) postAsset(c *gin.Context) error {
 	if err := (request.FormReader{Limit: s.opts.MaxUpload}).CheckLength(c.Request); err != nil {
 		return err
 	}
-	made, err := s.withKey(c, key, func() (asset.Stored, error) { return s.receive(c) })
+	ctx, account := c.Request.Context(), edge.Caller(c).Account
+	if key != "" {
+		if err := s.Keys.CheckAnswered(ctx, account, asset.KeyOperation, key); err != nil {
+			return err
+		}
+	}
+	made, err := s.receive(c, key)
+	if key != "" && fault.CodeOf(err) == fault.CodeHashMismatch { // the key stays used nevertheless
+		err = cmp.Or(s.Keys.Use(context.WithoutCancel(ctx), account, asset.KeyOperation, key), err)
+	}
 	if err != nil {
 		return err
 	}
@@ -55,39 +61,38 @@ func (s *v2) postAsset(c *gin.Context) error {
 	if made.HadBytes {
 		status = http.StatusOK
 	}
-	s.created(c, status, made)
-	return nil
+	delivered, err := edge.Deliver(c, status, s.created(c, made))
+	if delivered && key != "" {
+		s.markAnswered(c, key, made.Asset.ID)
+	}
+	return err
 }
 
-// withKey runs an upload under its key. A definite failure releases the key. The key stays used after success, after
-// hash_mismatch and when the outcome is unknown.
-func (s *v2) withKey(c *gin.Context, key string, upload func() (asset.Stored, error)) (asset.Stored, error) {
-	if key == "" {
-		return upload()
+// markTimeout bounds the time to record that a key was answered.
+const markTimeout = 5 * time.Second
+
+func (s *v2) markAnswered(c *gin.Context, key string, id asset.ID) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), markTimeout)
+	defer cancel()
+	made, err := uuid.Parse(string(id))
+	if err == nil {
+		err = s.Keys.Answered(ctx, edge.Caller(c).Account, asset.KeyOperation, key, made)
 	}
-	account, holder := edge.Caller(c).Account, uuid.New()
-	if err := s.Keys.Claim(c.Request.Context(), account, assetOperation, key, holder); err != nil {
-		return asset.Stored{}, err
+	if err != nil {
+		s.Edge.Logger.Warn("idempotency key not marked as answered; a repeated upload gets the same asset once more", "request_id",
+			edge.RequestID(c), "asset_id", id, "error", err)
 	}
-	made, err := upload()
-	if leftNoAsset(err) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), releaseTime)
-		defer cancel()
-		if failed := s.Keys.Release(ctx, account, assetOperation, key, holder); failed != nil {
-			s.Edge.Logger.Warn("idempotency key not released", "request_id", edge.RequestID(c), "error", failed)
-		}
-	}
-	return made, err
 }
 
-// releaseTime bounds the release of a key, which continues after the client has left. A database that fails is back
-// within this time, or away for long.
-const releaseTime = 10 * time.Second
-
-// leftNoAsset reports whether a failure certainly left no asset. After hash_mismatch the key stays used
-// nevertheless.
-func leftNoAsset(err error) bool {
-	return err != nil && !errors.Is(err, asset.ErrUncertain) && fault.CodeOf(err) != fault.CodeHashMismatch
+// unanswered returns the asset that an unanswered upload with the same key, bytes and path made.
+func (s *v2) unanswered(ctx context.Context, hash blob.Ref, spec asset.Spec) (asset.Stored, bool) {
+	id, ok, err := s.Keys.Unanswered(ctx, spec.Account, asset.KeyOperation, spec.Key)
+	if err != nil || !ok {
+		return asset.Stored{}, false
+	}
+	a, err := s.View.Asset(ctx, spec.Account, asset.ID(id.String()))
+	same := err == nil && a.Hash == hash && a.FilePath != nil && *a.FilePath == *spec.FilePath
+	return asset.Stored{Asset: a}, same
 }
 
 // assetFields are the fields of an upload form besides the file.
@@ -99,9 +104,9 @@ var assetFields = map[string]request.Occurrence{
 // receive streams the request into an asset. Every field is checked when it arrives; a field that is refused before
 // the file begins prevents the file from being stored. A refused upload is read to its end, so that the client reads
 // the answer.
-func (s *v2) receive(c *gin.Context) (asset.Stored, error) {
+func (s *v2) receive(c *gin.Context, key string) (asset.Stored, error) {
 	ctx, account := c.Request.Context(), edge.Caller(c).Account
-	u := uploadSpec{spec: asset.Spec{Account: account, RequestID: edge.RequestID(c)}}
+	u := uploadSpec{spec: asset.Spec{Account: account, RequestID: edge.RequestID(c), Key: key}}
 	var in *asset.Incoming
 	fr := request.FormReader{File: "file", Limit: s.opts.MaxUpload, Idle: s.opts.UploadIdle, Fields: assetFields, Take: u.readField}
 	fr.Open = func(map[string][]string) (io.Writer, error) {
@@ -122,11 +127,17 @@ func (s *v2) receive(c *gin.Context) (asset.Stored, error) {
 	if err := u.finish(f); err != nil {
 		return asset.Stored{}, err
 	}
-	// All bytes have arrived. The asset is made even if the client leaves now: its key would otherwise be used
-	// without an asset.
+	// All bytes have arrived. The asset is made even if the client leaves now: it may send them again with its key.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), createTime)
 	defer cancel()
-	return s.Assets.Create(ctx, in, u.expected, u.spec)
+	hash, _ := in.Sum()
+	made, err := s.Assets.Create(ctx, in, u.expected, u.spec)
+	if fault.CodeOf(err) == fault.CodeIdempotencyKeyReuse {
+		if first, ok := s.unanswered(ctx, hash, u.spec); ok {
+			return first, nil
+		}
+	}
+	return made, err
 }
 
 // createTime bounds the recording of an asset whose bytes were received.

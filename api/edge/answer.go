@@ -1,8 +1,10 @@
 package edge
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -263,6 +265,21 @@ func Answer(c *gin.Context, status int, body any, err error) error {
 		c.PureJSON(status, body)
 	}
 	return err
+}
+
+// Deliver is Answer for an answer that is given once. It reports whether the whole answer was handed to the connection of a
+// client that is still there.
+func Deliver(c *gin.Context, status int, body any) (delivered bool, err error) {
+	var raw bytes.Buffer
+	e := json.NewEncoder(&raw)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(body); err != nil {
+		return false, err
+	}
+	c.Header("Content-Length", strconv.Itoa(raw.Len()))
+	c.Data(status, "application/json; charset=utf-8", raw.Bytes())
+	err = http.NewResponseController(c.Writer).Flush()
+	return err == nil && c.Request.Context().Err() == nil, nil
 }
 
 // NoContent answers 204.

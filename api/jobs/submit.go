@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -98,23 +97,12 @@ func (s *Surface) writeCreated(c *gin.Context, sub job.Submission, made job.Job)
 		s.Edge.Logger.Warn("job answered without its queue position and progress", "request_id", edge.RequestID(c), "job_id", made.ID, "error",
 			err)
 	}
-	var raw bytes.Buffer
-	e := json.NewEncoder(&raw)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(body); err != nil {
-		return err
-	}
 	c.Header("Location", body.URLs.Self)
-	c.Header("Content-Length", strconv.Itoa(raw.Len()))
-	c.Data(http.StatusCreated, "application/json; charset=utf-8", raw.Bytes())
-	if sub.IdempotencyKey == "" || s.Keys == nil {
-		return nil
+	delivered, err := edge.Deliver(c, http.StatusCreated, body)
+	if delivered && sub.IdempotencyKey != "" && s.Keys != nil { // otherwise its key is answered once more
+		s.markAnswered(c, sub, made.ID)
 	}
-	if err := http.NewResponseController(c.Writer).Flush(); err != nil || c.Request.Context().Err() != nil {
-		return nil //nolint:nilerr // the client has left: its key is answered once more
-	}
-	s.markAnswered(c, sub, made.ID)
-	return nil
+	return err
 }
 
 // markTimeout bounds the time to record that a key was answered.

@@ -41,7 +41,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/partner/catalog"
 	modelrouter "github.com/millrace-dev/millrace/internal/partner/router"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
-	"github.com/millrace-dev/millrace/internal/postgres/jobstore"
+	"github.com/millrace-dev/millrace/internal/postgres/keystore"
 	"github.com/millrace-dev/millrace/internal/postgres/livestore"
 	"github.com/millrace-dev/millrace/internal/postgres/operatestore"
 	"github.com/millrace-dev/millrace/internal/postgres/serverstore"
@@ -276,7 +276,7 @@ func (s *surfaces) onCloud() *cloud.Surface {
 func (s *surfaces) onV2() *apijobs.Surface {
 	return apijobs.New(apijobs.Deps{
 		Edge: s.edge, Jobs: s.submit, Reader: s.reader, Queue: s.in.jobs, Sources: s.in.sources(), Steps: s.steps, Links: s.in.signer,
-		Keys: jobstore.NewKeys(s.in.pool), Names: s.in.files, Waits: s.servers, Ends: s.ends,
+		Keys: keystore.New(s.in.pool), Names: s.in.files, Waits: s.servers, Ends: s.ends,
 		Logs: &job.Logs{Events: s.in.events, Registry: s.in.types},
 	}, apijobs.Options{MaxPrompt: s.in.cfg.MaxBody, JobRetention: s.in.cfg.JobRetention, MaxWaits: s.in.cfg.MaxStreams})
 }
@@ -298,7 +298,7 @@ func (s *surfaces) pictures() *media.Surface {
 func (s *surfaces) assets() *apiassets.Surface {
 	return apiassets.New(apiassets.Deps{
 		Edge: s.edge, Files: s.in.files, Assets: s.in.assetService(s.in.uploads), View: assets.NewReader(s.in.pool, s.in.types, nil),
-		Keys: jobstore.NewKeys(s.in.pool), Links: s.in.signer, Internet: outbound.New(outbound.Options{}), Exports: s.in.exportService(),
+		Keys: keystore.New(s.in.pool), Links: s.in.signer, Internet: outbound.New(outbound.Options{}), Exports: s.in.exportService(),
 		Downloads: s.in.downloadRecords(),
 	}, apiassets.Options{MaxUpload: s.in.cfg.MaxUpload, UploadIdle: s.in.cfg.UploadIdle, Editor: s.files != nil})
 }

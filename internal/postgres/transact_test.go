@@ -1,13 +1,11 @@
 package postgres_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
@@ -169,64 +167,6 @@ func TestAmbiguousCommitOfAGrantIsResolved(t *testing.T) {
 	}
 }
 
-// A key belongs to one request, whatever it hears of it: another request neither takes it nor gives it back.
-func TestAmbiguousClaimOfAKeyIsResolved(t *testing.T) {
-	t.Parallel()
-	b := startBehind(t)
-	keys, mine, other := jobstore.NewKeys(b.lossy), uuid.New(), uuid.New()
-	requireTaken := func(err error) {
-		t.Helper()
-		require.Equal(t, fault.CodeIdempotencyKeyReuse, fault.CodeOf(err))
-	}
-	lost := b.proxy.LoseAnswer("INSERT")
-	require.NoError(t, keys.Claim(t.Context(), "a", "assets", "k", mine))
-	<-lost
-	requireTaken(keys.Claim(t.Context(), "a", "assets", "k", other))
-	require.NoError(t, keys.Release(t.Context(), "a", "assets", "k", other))
-	requireTaken(keys.Check(t.Context(), "a", "assets", "k"))
-	lost = b.proxy.LoseAnswer("DELETE")
-	require.NoError(t, keys.Release(t.Context(), "a", "assets", "k", mine))
-	<-lost
-	require.NoError(t, keys.Claim(t.Context(), "a", "assets", "k", other))
-	require.NoError(t, keys.Release(t.Context(), "a", "assets", "k", mine), "again, when it is another's by now")
-	requireTaken(keys.Check(t.Context(), "a", "assets", "k"))
-}
-
-// leaver leaves when a statement fails.
-type leaver struct{ leave context.CancelFunc }
-
-func (leaver) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
-	return ctx
-}
-
-func (l leaver) TraceQueryEnd(_ context.Context, _ *pgx.Conn, end pgx.TraceQueryEndData) {
-	if end.Err != nil {
-		l.leave()
-	}
-}
-
-// A claim is finished for a client that has gone meanwhile, so that it cannot be recorded after its undoing.
-func TestClaimIsFinishedAfterTheClientDisconnects(t *testing.T) {
-	t.Parallel()
-	b := startBehind(t)
-	ctx, leave := context.WithCancel(t.Context())
-	cfg, err := pgxpool.ParseConfig(b.proxy.URL())
-	require.NoError(t, err)
-	cfg.ConnConfig.Tracer = leaver{leave}
-	pool, err := pgxpool.NewWithConfig(t.Context(), cfg)
-	require.NoError(t, err)
-	t.Cleanup(pool.Close)
-	lost := b.proxy.LoseAnswer("INSERT")
-	keys, holder := jobstore.NewKeys(pool), uuid.New()
-	err = keys.Claim(ctx, "a", "assets", "k", holder)
-	<-lost
-	require.NoError(t, err)
-	require.ErrorIs(t, ctx.Err(), context.Canceled)
-	require.True(t, fault.Is(keys.Check(t.Context(), "a", "assets", "k"), fault.Conflict))
-	require.NoError(t, keys.Release(t.Context(), "a", "assets", "k", holder))
-	require.NoError(t, keys.Check(t.Context(), "a", "assets", "k"))
-}
-
 // The attempt behind one that was committed is not refused for what that one has taken: the account's last bytes.
 func TestAmbiguousCommitOfAnUploadAtTheLimitIsResolved(t *testing.T) {
 	t.Parallel()
@@ -236,7 +176,7 @@ func TestAmbiguousCommitOfAnUploadAtTheLimitIsResolved(t *testing.T) {
 		ref := blob.Sum([]byte(path))
 		lost := b.proxy.LoseAnswer("COMMIT")
 		made, err := assetstore.New(b.lossy, b.events).Within(storage).Create(t.Context(), asset.New{
-			Account: "a", Origin: asset.Uploaded, Hash: ref, Size: 2, ContentType: "image/png", FilePath: &path,
+			Account: "a", Key: path, Origin: asset.Uploaded, Hash: ref, Size: 2, ContentType: "image/png", FilePath: &path,
 			Place: &asset.Place{Folder: "input", Filename: path},
 		})
 		<-lost

@@ -31,6 +31,7 @@ type New struct {
 	CreatedAt   *time.Time // nil = when it is recorded
 	Deadline    *time.Time
 	RequestID   string
+	Key         string // idempotency key that the asset uses up; "" = none
 	About
 }
 
@@ -106,8 +107,12 @@ type Spec struct {
 	ExpiresIn   time.Duration // 0 = the default
 	RequestID   string
 	Chosen      PublicID // chosen by the client; "" = the asset's own id
+	Key         string   // idempotency key that the asset uses up; "" = none
 	About
 }
+
+// KeyOperation is the namespace of the idempotency keys of uploads.
+const KeyOperation = "assets"
 
 // times returns the creation time of an asset that is made now, in the precision that clients see, and its expiry
 // after in by the same clock; nil = never.
@@ -251,7 +256,7 @@ func (s *Service) newAsset(spec Spec, origin Origin, ref blob.Ref) New {
 	return New{
 		Account: spec.Account, Origin: origin, Hash: ref, ContentType: spec.ContentType, FilePath: spec.FilePath,
 		Place: spec.Place, Tags: spec.Tags, CreatedAt: created, Deadline: expires, RequestID: spec.RequestID,
-		Chosen: spec.Chosen, About: spec.About,
+		Chosen: spec.Chosen, Key: spec.Key, About: spec.About,
 	}
 }
 

@@ -172,8 +172,8 @@ func Register(r *eventlog.Registry) error {
 		eventlog.TypeOf[DispatchingV1](TypeDispatching).Says("it is about to be sent; only the process that recorded this event sends it"),
 		eventlog.TypeOf[ReroutedV1](TypeRerouted).Says("its server certainly did not process it, and it is about to be sent to the fallback "+
 			"server"),
-		eventlog.TypeOf[RepeatedV1](TypeRepeated).Says("the outcome of its request is unknown, and the request is about to be repeated, once, with "+
-			"the same idempotency header"),
+		eventlog.TypeOf[RepeatedV1](TypeRepeated).Says("the outcome of its request is unknown, and the request is about to be repeated, once, "+
+			"with the same idempotency header"),
 		eventlog.TypeOf[ProviderAcceptedV1](TypeProviderAccepted).Says("the provider accepted it; its result is polled from now on"),
 		eventlog.TypeOf[AnsweredV1](TypeAnswered).Says("the provider's answer is stored, unchanged or translated"),
 		eventlog.TypeOf[HostedV1](TypeHosted).Says("assets of the answer were copied"),

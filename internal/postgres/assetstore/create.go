@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -15,6 +17,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
+	"github.com/millrace-dev/millrace/internal/postgres/keystore"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
@@ -173,6 +176,7 @@ func (s *Store) createAll(account string, all []*upload) eventstore.Decision {
 			for _, u := range all {
 				queueTaken(q, u.New, u.Fail)
 			}
+			queueKeys(q, all)
 			queueLocks(q, newOf(all)...)
 			found = queueBytes(q, account, all)
 			queueNames(q, account, all)
@@ -193,6 +197,17 @@ func (s *Store) createAll(account string, all []*upload) eventstore.Decision {
 			rows.write(c)
 			return later
 		},
+	}
+}
+
+// queueKeys claims the idempotency keys of uploads, in order, so that two processes do not wait for each other.
+func queueKeys(q *pgx.Batch, all []*upload) {
+	keyed := slices.DeleteFunc(slices.Clone(all), func(u *upload) bool { return u.Key == "" })
+	slices.SortFunc(keyed, func(a, b *upload) int { return strings.Compare(a.Key, b.Key) })
+	for _, u := range keyed {
+		keystore.QueueClaim(q, u.Account, asset.KeyOperation, u.Key, string(u.naming.id), func(err error) {
+			_ = u.Fail(err) // the writer returns it
+		})
 	}
 }
 

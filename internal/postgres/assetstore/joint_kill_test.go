@@ -89,7 +89,7 @@ func uploadChosen(ctx context.Context, uploads *asset.Service, public asset.Publ
 	if _, err := in.Write([]byte(public)); err != nil {
 		return err
 	}
-	_, err = uploads.Create(ctx, in, nil, asset.Spec{Account: "acme", ContentType: "text/plain", Chosen: public})
+	_, err = uploads.Create(ctx, in, nil, asset.Spec{Account: "acme", ContentType: "text/plain", Chosen: public, Key: "key of " + string(public)})
 	return err
 }
 
@@ -157,11 +157,12 @@ func (b *assetBundle) requireAllOrNothing(t *testing.T, root string, public []st
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
 	uploads := asset.NewService(b.store, blobs, asset.Options{})
 	all := recorded * len(public)
-	require.Equal(t, []int{all, all, all}, []int{
+	require.Equal(t, []int{all, all, all, all}, []int{
 		b.count(t, `select count(*) from events where type = $1 and data ->> 'public_id' = any($2)`, asset.TypeCreated, public),
 		b.count(t, `select count(*) from asset_public_ids where public_id::text = any($1)`, public),
 		b.count(t, `select count(*) from outbox o join asset_public_ids p on o.workflow_id = 'ingest-' || p.asset_id
 			where p.public_id::text = any($1)`, public),
+		b.count(t, `select count(*) from idempotency_keys where key = any(select 'key of ' || unnest($1::text[]))`, public),
 	})
 	for _, id := range public {
 		if recorded == 0 {
@@ -171,7 +172,7 @@ func (b *assetBundle) requireAllOrNothing(t *testing.T, root string, public []st
 		_, err = blob.Verify(t.Context(), blobs, blob.Sum([]byte(id)))
 		require.NoError(t, err)
 		err = uploadChosen(t.Context(), uploads, asset.PublicID(id))
-		require.Equal(t, fault.CodeAssetIDTaken, fault.CodeOf(err), "%v", err)
+		require.Equal(t, fault.CodeIdempotencyKeyReuse, fault.CodeOf(err), "%v", err)
 	}
 	require.Equal(t, len(public), b.count(t, `select count(*) from files where asset_id in (select asset_id from asset_public_ids
 		where public_id::text = any($1))`, public))

@@ -101,12 +101,12 @@ func TestLedgerRecordsReservationAndChargeOfACall(t *testing.T) { // R-79
 	require.Equal(t, credit.Balance{Metered: true, Available: 25, Held: 50, Settled: 25, Granted: 100}, b.balance(t))
 	inFlight, _, committed, spent := b.admission(t)
 	require.Equal(t, []int64{0, 0, 25}, []int64{int64(inFlight), committed, spent}, "the gates forget a call that ended, whatever its end")
-	require.NoError(t, b.calls.Reconcile(t.Context(), "a", lost.ID, callstore.Settlement{Charged: 30, By: eventlog.Meta{Actor: "operator", Reason: "on the bill"}}))
-	require.Error(t, b.calls.Reconcile(t.Context(), "a", lost.ID, callstore.Settlement{Charged: 30, By: eventlog.Meta{Actor: "operator", Reason: "again"}}))
+	require.NoError(t, b.calls.Reconcile(t.Context(), "a", lost.ID, onTheBill(30, "on the bill")))
+	require.Error(t, b.calls.Reconcile(t.Context(), "a", lost.ID, onTheBill(30, "again")))
 	done, err := b.calls.End(t.Context(), succeeded(late, 10)) // its answer arrives after all
 	require.NoError(t, err)
 	require.True(t, done.Applied)
-	require.Error(t, b.calls.Reconcile(t.Context(), "a", late.ID, callstore.Settlement{Charged: 20, By: eventlog.Meta{Actor: "operator", Reason: "too late"}}))
+	require.Error(t, b.calls.Reconcile(t.Context(), "a", late.ID, onTheBill(20, "too late")))
 	require.Equal(t, credit.Balance{Metered: true, Available: 35, Settled: 65, Granted: 100}, b.balance(t))
 	c, err := b.calls.Load(t.Context(), "a", late.ID)
 	require.NoError(t, err)
@@ -295,4 +295,8 @@ func TestStrayCallsOfEndedJobs(t *testing.T) {
 	inFlight, _, committed, _ := b.admission(t)
 	require.Equal(t, []int64{3, 30}, []int64{int64(inFlight), committed}, "place and hold are free again")
 	require.EqualValues(t, 30, b.balance(t).Held)
+}
+
+func onTheBill(charged int64, reason string) callstore.Settlement {
+	return callstore.Settlement{Charged: charged, By: eventlog.Meta{Actor: "operator", Reason: reason}}
 }

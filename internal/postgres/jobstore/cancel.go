@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
@@ -18,25 +17,6 @@ import (
 
 // queueFullRetry is the Retry-After of queue_full: a full queue moves within seconds.
 const queueFullRetry = 5 * time.Second
-
-// claimKey claims an idempotency key, or an expired one again, for a job. It returns no row if the key is in use. The
-// key names the job until the job's first answer was given.
-const claimKey = `insert into idempotency_keys (account, operation, key, expires_at, holder)
-	values ($1, $2, $3, now() + interval '24 hours', $4)
-	on conflict (account, operation, key) do update set expires_at = excluded.expires_at, holder = excluded.holder
-	where idempotency_keys.expires_at <= now()`
-
-// claimed returns keyReused if no row was written.
-func claimed(tag pgconn.CommandTag) error {
-	if tag.RowsAffected() == 1 {
-		return nil
-	}
-	return keyReused()
-}
-
-func keyReused() error {
-	return fault.New(fault.Conflict, fault.CodeIdempotencyKeyReuse, "this Idempotency-Key was already used in the last 24 hours")
-}
 
 // Cancel implements job.Store.
 func (s *Store) Cancel(ctx context.Context, r job.CancelRequest) ([]job.ID, error) {

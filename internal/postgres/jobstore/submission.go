@@ -16,6 +16,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/deploymentstore"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
+	"github.com/millrace-dev/millrace/internal/postgres/keystore"
 )
 
 // submission is a job to accept.
@@ -65,10 +66,7 @@ func (n *submission) queueClaims(q *pgx.Batch, fail func(error)) {
 		})
 	}
 	if n.IdempotencyKey != "" {
-		q.Queue(claimKey, n.Account, n.Operation, n.IdempotencyKey, n.ID).Exec(func(tag pgconn.CommandTag) error {
-			fail(claimed(tag))
-			return nil
-		})
+		keystore.QueueClaim(q, n.Account, n.Operation, n.IdempotencyKey, string(n.ID), fail)
 	}
 	if chosen := n.Submitted.PublicID; chosen != "" {
 		q.Queue(`insert into job_public_ids (account, public_id, job_id) values ($1, $2, $3) on conflict do nothing`, n.Account, chosen, n.ID).
