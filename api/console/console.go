@@ -65,6 +65,7 @@ type Deps struct {
 	Classes   uiworkflow.Classes  // of graphs that are submitted on a page; nil = the pages cannot submit jobs
 	Pictures  *media.Surface      // nil = a dropped picture must contain a workflow
 	Models    *models.Deps        // nil = no pages of partner models
+	Directory page.Index          // nil = nothing is found by id or name alone
 	Own       own.Deps            // assets, webhooks, keys and usage
 	Operators *operators.Services // nil = no pages for operators
 }
@@ -90,7 +91,9 @@ type section interface{ Routes() []edge.Route }
 func New(deps Deps) *Surface {
 	s := &Surface{
 		Deps: deps, thumbs: thumbs.New(),
-		page: page.New(page.Deps{Edge: deps.Edge, Sealer: deps.Sealer, Operator: deps.Operator, Live: deps.Live, Media: deps.Media}, page.Base),
+		page: page.New(page.Deps{
+			Edge: deps.Edge, Sealer: deps.Sealer, Operator: deps.Operator, Live: deps.Live, Media: deps.Media, Index: deps.Directory,
+		}, page.Base),
 	}
 	s.page.AddTemplates(Templates)
 	if deps.Stats != nil && deps.Index != nil {
@@ -98,9 +101,12 @@ func New(deps Deps) *Surface {
 			Page: s.page, Stats: deps.Stats, Now: deps.Now, Running: deps.Index, Servers: deps.Servers,
 		}))
 	}
-	s.page.AddLinks(console.NavLink{Path: "", Title: "Jobs"}, console.NavLink{Path: "/gallery", Title: "Gallery"})
+	s.page.AddLinks(
+		console.NavLink{Path: "", Title: "Jobs", Icon: "M2 3.5h12M2 8h12M2 12.5h8"},
+		console.NavLink{Path: "/gallery", Title: "Gallery", Icon: "M2 3h12v10H2zM2 11l4-4 3 3 2-2 3 3"},
+	)
 	if deps.Classes != nil {
-		s.page.AddLinks(console.NavLink{Path: "/run", Title: "Run", Account: true})
+		s.page.AddLinks(console.NavLink{Path: "/run", Title: "Drawing", Group: console.Create, Icon: "M4 2.5v11l9-5.5z", Account: true})
 	}
 	if deps.Models != nil {
 		s.sections = append(s.sections, models.New(s.page, *deps.Models))
@@ -108,7 +114,9 @@ func New(deps Deps) *Surface {
 	s.previews = previews.New(previews.Deps{Page: s.page, Live: deps.Live, Find: s.find})
 	s.sections = append(s.sections, s.previews, own.New(s.page, s.thumbs, deps.Own))
 	if deps.Servers != nil {
-		s.page.AddLinks(console.NavLink{Path: "/servers", Title: "Servers", Operator: true})
+		s.page.AddLinks(console.NavLink{
+			Path: "/servers", Title: "Servers", Group: console.Operate, Icon: "M2 3h12v4H2zM2 9h12v4H2zM4.5 5h.1M4.5 11h.1", Operator: true,
+		})
 	}
 	if deps.Operators != nil {
 		s.sections = append(s.sections, operators.New(s.page, *deps.Operators))
@@ -122,6 +130,9 @@ func (s *Surface) Routes() []edge.Route {
 	routes := append(s.page.Routes(), s.runRoutes()...)
 	for _, r := range s.sections {
 		routes = append(routes, r.Routes()...)
+	}
+	if s.Directory != nil {
+		routes = append(routes, s.page.File("/find", page.Read, s.finding))
 	}
 	return append(routes,
 		s.page.Page("", page.Read, s.list),

@@ -23,6 +23,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/web/console"
+	"github.com/millrace-dev/millrace/projections/jobindex"
 )
 
 // TimeSegment is a part of a job's time on an axis of a thousand.
@@ -66,6 +67,7 @@ type JobPage struct {
 	Node     *NodeDetail // the selected node, or nil
 	Notice   string      // result of an action
 	CanRetry bool
+	Models   []string          // of partners, that its nodes call
 	Waiting  string            // why the job waits for a ComfyUI server, with its position, or ""
 	Preview  *previews.Preview // the newest preview of a running node, or nil
 }
@@ -89,6 +91,14 @@ func (p JobPage) Place(s inspect.NodeSpan) Bar {
 	from := max(0, s.Began.Sub(p.Timeline.SubmittedAt))
 	x := min(int64(1000*from/total), 996)
 	return Bar{X: x, Width: min(max(int64(1000*s.Took.Duration()/total), 4), 1000-x)}
+}
+
+// ServerCost returns the cost of the job's time on ComfyUI servers, in USD millionths.
+func (p *JobPage) ServerCost() (sum int64) {
+	for _, on := range p.Timeline.Servers {
+		sum += on.Cost
+	}
+	return sum
 }
 
 // NodeQuery returns the query of the page with a node selected.
@@ -169,8 +179,22 @@ func (s *Surface) job(c *gin.Context, id page.Visitor, found job.Job) (console.P
 	if j.Error != nil && len(j.Error.Inputs) > 0 {
 		shown.Inputs = indented(j.Error.Inputs)
 	}
-	shown.Title, shown.Live, shown.Scripts = "Job "+string(j.PublicID()), shown.At == 0 && shown.Compared == nil, []string{"graph.js"}
+	known, err := s.described(c.Request.Context(), j)
+	if err != nil {
+		return nil, err
+	}
+	shown.Title, shown.Models = titleOf(j, known), known.Models
+	shown.Live, shown.Scripts = shown.At == 0 && shown.Compared == nil, []string{"graph.js"}
 	return shown, nil
+}
+
+// described returns what the index knows of a job; nothing if there is no index.
+func (s *Surface) described(ctx context.Context, j job.Job) (jobindex.Description, error) {
+	if s.Index == nil {
+		return jobindex.Description{}, nil
+	}
+	known, err := s.Index.Descriptions(ctx, []job.ID{j.ID})
+	return known[j.ID], err
 }
 
 // waiting returns why a job waits for a ComfyUI server, or "" if it does not wait.

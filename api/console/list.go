@@ -34,10 +34,12 @@ type ListPage struct {
 	Causes    template.URL   // query of the causes of failures, or ""
 	Grouped   bool           // show Groups in place of Jobs
 	Groups    []FailureGroup
-	Next      template.URL // query of the next page, "" = this is the last
-	Kept      string       // storage that the account uses and its limit, or ""
-	Notice    string       // result of an action
-	CanChange bool         // jobs may be selected for an action
+	Next      template.URL      // query of the next page, "" = this is the last
+	Kept      string            // storage that the account uses and its limit, or ""
+	Notice    string            // result of an action
+	CanChange bool              // jobs may be selected for an action
+	Names     map[string]string // names of accounts by their ids
+	Start     *Start            // for an account without jobs, or nil
 }
 
 // Field is an input of a form.
@@ -50,7 +52,7 @@ type ListedJob struct {
 	Job                      job.Job
 	Took                     inspect.Millis
 	Cause                    string // short cause of a failure or a wait
-	Title                    string // title of the workflow, or ""
+	Title                    string
 	Classes, Models, Servers []string
 	Thumbs                   Thumbs
 	Query                    template.URL // query of the job's page, with "?", or ""
@@ -188,9 +190,16 @@ func (s *Surface) list(c *gin.Context, v page.Visitor) (console.Page, error) {
 	if shown.Jobs, err = s.listed(ctx, found, v); err != nil {
 		return nil, err
 	}
-	if !v.All() {
-		shown.Kept, err = s.storageUsed(c, v.Account)
+	if v.All() {
+		if s.Directory != nil {
+			shown.Names, err = s.Directory.Names(ctx)
+		}
+		return shown, err
 	}
+	if len(found) == 0 && f.empty() && shown.Status == "" && c.Query("before") == "" {
+		shown.Start = s.start(s.Edge.BaseURL(c.Request), v)
+	}
+	shown.Kept, err = s.storageUsed(c, v.Account)
 	return shown, err
 }
 
@@ -253,7 +262,7 @@ func (s *Surface) listed(ctx context.Context, found []job.Job, v page.Visitor) (
 	for i, j := range found {
 		k := known[j.ID]
 		lines[i] = ListedJob{
-			Job: j, Took: elapsed(j, time.Now()), Cause: describeWait(waiting[j.ID]), Title: k.Title, Classes: k.Classes, Models: k.Models,
+			Job: j, Took: elapsed(j, time.Now()), Cause: describeWait(waiting[j.ID]), Title: titleOf(j, k), Classes: k.Classes, Models: k.Models,
 			Servers: k.Servers, Thumbs: thumbsOf(j), Query: jobQuery(v, j),
 		}
 		if j.Error != nil {

@@ -37,6 +37,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job/credentials"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/operate/records"
 	"github.com/millrace-dev/millrace/internal/outbound"
 	"github.com/millrace-dev/millrace/internal/partner/catalog"
 	modelrouter "github.com/millrace-dev/millrace/internal/partner/router"
@@ -337,6 +338,7 @@ func (s *surfaces) console(pictures *media.Surface) *console.Surface {
 			Models: s.offers, Calls: s.in.service, Off: s.in.cfg.Router.Disabled, NoFallback: !s.in.cfg.Router.Fallback,
 			History: models.History{Record: s.in.calls, Listing: calls.NewReader(s.in.pool), Bodies: s.in.blobs},
 		},
+		Directory: records.Index{Pool: s.in.pool},
 		Own: own.Deps{
 			Assets: shelf, Deleter: s.in.assetService(s.in.uploads), Files: files,
 			Endpoints: s.in.webhookService(), Deliveries: webhookstore.New(s.in.pool, s.in.events),

@@ -186,7 +186,7 @@ func (b *browser) looks(name, path string) {
 		b.size(as.width, 900)
 		b.visit(path)
 		b.fits(path)
-		b.await("the pictures", `Array.from(document.images).every(function (i) { return i.complete })`)
+		b.await("the pictures", `Array.from(document.images).every(function (i) { i.loading = "eager"; return i.complete })`)
 		b.picture(name + "-" + as.name)
 	}
 	b.size(1200, 900)

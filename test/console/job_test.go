@@ -113,7 +113,7 @@ func TestANodeOfAJobIsShownWithAllThatIsKnownOfIt(t *testing.T) {
 	shown := p.page("/console/jobs/" + partner + "?node=1")
 	require.Regexp(t, `<td class="tight">prompt</td><td class="long">a red square</td>`, shown)
 	call := regexp.MustCompile(`Called <a class="mono" href="(/console/calls/[^"]+)">sim/image</a>: succeeded, ` +
-		`\$0\.0000`).FindStringSubmatch(shown)
+		`\$0\.00`).FindStringSubmatch(shown)
 	require.NotNil(t, call, "its call, with what it cost")
 	require.Contains(t, p.page(call[1]), "sim/image")
 	saved := p.page("/console/jobs/" + partner + "?node=2")

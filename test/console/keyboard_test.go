@@ -53,7 +53,7 @@ func TestJobsAreSelectedAndRunAgainByKeyboard(t *testing.T) {
 	b.visit("/console")
 	b.await("the stream", `document.getElementById("main").dataset.state === "live"`)
 	order := strings.Join(b.tabTo("the newest job", `e.type === "checkbox" && e.value === "`+second+`"`), "\n")
-	require.Regexp(t, `(?s)Overview.*Sign out.*f-q.*Search.*more filters`, order, "what stands first comes first")
+	require.Regexp(t, `(?s)Overview.*find.*Sign out.*f-q.*Search.*More filters`, order, "what stands first comes first")
 	b.press(" ")
 	third := p.run(picture("keys-3", 0x33cc66))
 	b.await("another job in the list", `document.getElementById("job-`+third+`")`)

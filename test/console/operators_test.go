@@ -45,7 +45,7 @@ func TestOperatorsActInTheConsole(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, o.post("/console/queues", because(url.Values{"queue": {id}, "mode": {"odd"}})).status)
 
 	moved(at, o.post(at+"/credit", because(url.Values{"usd": {"2.5"}})))
-	require.Contains(t, o.page(at), "$2.5000")
+	require.Contains(t, o.page(at), "$2.50")
 	require.Equal(t, http.StatusBadRequest, o.post(at+"/credit", because(url.Values{"usd": {"much"}})).status)
 	moved(at, o.post(at, because(url.Values{"suspended": {"true"}})))
 	require.Contains(t, o.page(at), ">suspended</span></h1>")

@@ -177,7 +177,7 @@ func TestAnAccountSeesWhatItUsed(t *testing.T) {
 	accountID := regexp.MustCompile(`/console/accounts/([^"]+)">` + p.account).FindStringSubmatch(o.page("/console/accounts"))[1]
 	require.Equal(t, http.StatusSeeOther, o.post("/console/accounts/"+accountID+"/credit",
 		url.Values{"usd": {"25"}, "reason": {"a test"}}).status)
-	require.Contains(t, p.page("/console/usage"), "<dt>Credit left</dt><dd>$25.0000</dd>")
+	require.Contains(t, p.page("/console/usage"), "<dt>Credit left</dt><dd>$25.00</dd>")
 	require.NotContains(t, newPerson(t).page("/console/usage"), "sim/echo")
 	require.Contains(t, o.page("/console/usage?account="+accountID), "sim/echo")
 	b := p.open()

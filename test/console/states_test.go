@@ -35,7 +35,7 @@ var accountStates = map[string]pageStates{
 	"/console": {
 		state{says: "No jobs yet"},
 		state{says: "succeeded"},
-		state{says: "older jobs"},
+		state{says: "Older jobs"},
 		state{"Problem", "?status=odd", http.StatusBadRequest},
 	},
 	"/console/gallery": {
@@ -174,7 +174,7 @@ func TestEachPageOfOperatorsFitsAPhone(t *testing.T) {
 		{"Problem", "/accounts/none", http.StatusNotFound},
 		{"Problem", "/deliveries?before=odd", http.StatusBadRequest},
 		{"Problem", "/overview?range=odd", http.StatusBadRequest},
-		{"Problem", "/jobs/none", http.StatusBadRequest},
+		{"Problem", "/jobs/none", http.StatusNotFound},
 	} {
 		b.shows("/console", wrong)
 	}

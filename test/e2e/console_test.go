@@ -74,7 +74,7 @@ func TestTheConsoleShowsAnAccountItsJobs(t *testing.T) {
 	require.Equal(t, http.StatusOK, page.status)
 	require.Equal(t, "no-store", page.header.Get("Cache-Control"))
 	require.Contains(t, page.header.Get("Content-Security-Policy"), "default-src 'none'")
-	for _, want := range []string{"The photograph", "<svg", "SaveImage", "seen_00001_.png", "job.succeeded", "Where all the time went"} {
+	for _, want := range []string{"The photograph", "<svg", "SaveImage", "seen_00001_.png", "job.succeeded", "Where the time went"} {
 		require.Contains(t, page.body, want)
 	}
 	shown := regexp.MustCompile(`<img src="([^"]+)"`).FindStringSubmatch(page.body)

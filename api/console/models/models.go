@@ -107,7 +107,9 @@ type Section struct {
 // New returns the section and adds its pages to the navigation.
 func New(p *page.Server, deps Deps) *Section {
 	p.AddTemplates(Templates)
-	p.AddLinks(console.NavLink{Path: "/models", Title: "Models"})
+	p.AddLinks(console.NavLink{
+		Path: "/models", Title: "Models", Group: console.Create, Icon: "M8 1.5l6 3.2v6.6l-6 3.2-6-3.2V4.7zM2 4.7l6 3.3 6-3.3M8 8v6.5",
+	})
 	return &Section{Deps: deps, page: p}
 }
 

@@ -66,7 +66,7 @@ func Buttons[S any](a action.For[S], of map[string]string) []console.Act {
 		if command.Label == "" {
 			continue
 		}
-		act := console.Act{Path: a.Page, Label: command.Label, Warning: command.Warning, Hidden: map[string]string{}}
+		act := console.Act{Path: a.Page, Label: command.Label, Warning: command.Warning, Danger: command.Danger, Hidden: map[string]string{}}
 		known := maps.Clone(command.Set)
 		if known == nil {
 			known = map[string]string{}

@@ -43,13 +43,18 @@ type Section struct {
 func New(p *page.Server, services Services) *Section {
 	p.AddTemplates(Templates)
 	p.AddLinks(
-		console.NavLink{Path: "/accounts", Title: "Accounts", Operates: true},
-		console.NavLink{Path: "/queues", Title: "Queues", Operates: true},
-		console.NavLink{Path: "/views", Title: "Views", Operates: true},
-		console.NavLink{Path: "/deliveries", Title: "Deliveries", Operates: true},
-		console.NavLink{Path: "/doctor", Title: "Doctor", Operates: true},
+		link("/accounts", "Accounts", "M8 8a2.8 2.8 0 1 0 0-5.6A2.8 2.8 0 0 0 8 8zM2.5 14c.5-3 2.7-4.5 5.5-4.5s5 1.5 5.5 4.5"),
+		link("/queues", "Queues", "M2 4h12v8H2zM6 4v8M10 4v8"),
+		link("/views", "Views", "M1.5 8s2.5-4.5 6.5-4.5S14.5 8 14.5 8s-2.5 4.5-6.5 4.5S1.5 8 1.5 8zM8 10a2 2 0 1 0 0-4 2 2 0 0 0 0 4z"),
+		link("/deliveries", "Deliveries", "M2 3.5h12v9H2zM2 4l6 5 6-5"),
+		link("/doctor", "Doctor", "M1.5 8h3l2-5 3 10 2-5h3"),
 	)
 	return &Section{Services: services, page: p, examined: examinations{doctor: services.Doctor}}
+}
+
+// link returns the link to a page of operators.
+func link(path, title, icon string) console.NavLink {
+	return console.NavLink{Path: path, Title: title, Group: console.Operate, Icon: icon, Operates: true}
 }
 
 // Routes returns the routes of the pages and of their forms.

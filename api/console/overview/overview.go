@@ -43,6 +43,8 @@ type OverviewPage struct {
 	Charts           []Chart
 	Running          []RunningJob
 	Servers          []console.ShownServer
+	Concerns         []Concern // what is wrong now
+	Operates         bool      // the visitor may examine the service
 }
 
 // Hits returns the share of nodes that were cached.
@@ -140,7 +142,7 @@ type Section struct{ Deps }
 // New returns the section and adds it to the navigation.
 func New(deps Deps) *Section {
 	deps.Page.AddTemplates(Templates)
-	deps.Page.AddLinks(console.NavLink{Path: "/overview", Title: "Overview"})
+	deps.Page.AddLinks(console.NavLink{Path: "/overview", Title: "Overview", Icon: "M2 13V8M6 13V3M10 13V6M14 13V9"})
 	return &Section{deps}
 }
 
@@ -203,7 +205,11 @@ func (r *Section) overview(c *gin.Context, v page.Visitor) (console.Page, error)
 	if shown.Now, err = r.Now.Now(ctx, v.Account); err != nil {
 		return nil, err
 	}
-	return shown, r.present(ctx, shown, v)
+	if err := r.present(ctx, shown, v); err != nil {
+		return nil, err
+	}
+	shown.Concerns, shown.Operates = shown.concerns(now), v.Operates
+	return shown, nil
 }
 
 // measure fills in the figures of a range.

@@ -60,16 +60,23 @@ func New(p *page.Server, small *thumbs.Thumbs, deps Deps) *Section {
 	p.AddTemplates(Templates)
 	r := &Section{Deps: deps, page: p, thumbs: small}
 	if r.Assets != nil {
-		p.AddLinks(console.NavLink{Path: "/assets", Title: "Assets", Account: true})
+		p.AddLinks(console.NavLink{Path: "/assets", Title: "Files", Icon: "M4 1.5h5l3 3v10H4zM9 1.5v3h3", Account: true})
 	}
 	if r.Endpoints != nil {
-		p.AddLinks(console.NavLink{Path: "/webhooks", Title: "Webhooks", Account: true})
+		p.AddLinks(console.NavLink{
+			Path: "/webhooks", Title: "Webhooks", Group: console.Mine, Icon: "M2 8h7M6 4l4 4-4 4M13 3v10", Account: true,
+		})
 	}
 	if r.keyed() {
-		p.AddLinks(console.NavLink{Path: "/keys", Title: "Keys", Account: true})
+		p.AddLinks(console.NavLink{
+			Path: "/keys", Title: "Keys", Group: console.Mine, Account: true,
+			Icon: "M5.5 10.5a3 3 0 1 1 2.2-5.1L14 5.5v3h-2v2h-2V9H8.3a3 3 0 0 1-2.8 1.5z",
+		})
 	}
 	if r.Usage != nil {
-		p.AddLinks(console.NavLink{Path: "/usage", Title: "Usage", Account: true})
+		p.AddLinks(console.NavLink{
+			Path: "/usage", Title: "Usage", Group: console.Mine, Icon: "M8 1.5a6.5 6.5 0 1 0 6.5 6.5H8z", Account: true,
+		})
 	}
 	return r
 }

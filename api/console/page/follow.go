@@ -283,7 +283,8 @@ func (s *Server) frame(c *gin.Context, p console.Page, v *Visitor) {
 	f.Editor = s.Edge.Cookies != nil
 	f.SignIn = s.Edge.Mode() != account.ModeNone
 	f.Account, f.All = v.Account, v.All()
-	f.Query = template.URL(named(c, *v)) // encoded
+	f.Name, f.Switch, f.Find = v.name, v.token && s.Edge.Mode() == account.ModeKeys, s.Index != nil
+	f.Query = template.URL(named(*v)) // encoded
 	path := strings.TrimPrefix(c.Request.URL.Path, s.base)
 	for _, link := range s.nav {
 		if link.Operator && !v.Operator || link.Operates && !v.Operates || link.Account && v.All() {
@@ -295,8 +296,8 @@ func (s *Server) frame(c *gin.Context, p console.Page, v *Visitor) {
 }
 
 // named returns the query that keeps the account that an operator named, or "" for other visitors.
-func named(c *gin.Context, v Visitor) string {
-	if of := c.Query("account"); v.token && of != "" {
+func named(v Visitor) string {
+	if of := v.Named(); of != "" {
 		return "?" + url.Values{"account": {of}}.Encode()
 	}
 	return ""

@@ -5,6 +5,7 @@
 package page
 
 import (
+	"context"
 	"embed"
 	"html/template"
 	"io/fs"
@@ -20,6 +21,7 @@ import (
 	"github.com/millrace-dev/millrace/api/live"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/operate/records"
 	"github.com/millrace-dev/millrace/internal/web/console"
 )
 
@@ -43,8 +45,20 @@ type Deps struct {
 	Sealer   edge.Sealer
 	Operator func(secret string) bool // reports whether a credential is the operators'; nil = there are no operators
 	Live     live.Source
+	Index    Index    // nil = things are not found by id or name, and accounts are named by their ids
 	Media    []string // origins of pictures and films beside the service's own
 	MaxOpen  int      // pages that one account keeps open on this process, default 64
+}
+
+// Index finds what the service stores, in all accounts.
+type Index interface {
+	// Account returns the account with that id or name.
+	Account(ctx context.Context, text string) (account.Account, error)
+	// Names returns the names of all accounts by their ids.
+	Names(ctx context.Context) (map[string]string, error)
+	// Locate returns the job, call, asset or account that text names: its id, the beginning of its id, or its name.
+	// NotFound if there is none, Conflict if there are several.
+	Locate(ctx context.Context, text string) (records.Found, error)
 }
 
 // Templates are the templates of the pages of this package, and the files that they refer to.
@@ -85,7 +99,8 @@ type Visitor struct {
 	Operates bool // may make the changes of operators
 	secret   string
 	token    bool   // the secret is the operators'
-	named    string // account that an operator named in the address
+	named    string // account that an operator named in the address, or that owns what the address names
+	name     string // name of the account, or ""
 }
 
 // Handler builds the page at a path for a visitor.
@@ -219,7 +234,9 @@ func (s *Server) visitor(c *gin.Context, need Access) (Visitor, error) {
 		return Visitor{}, err
 	}
 	mode := s.Edge.Mode()
-	v := Visitor{Identity: id, Operator: mode != account.ModeKeys, Operates: mode == account.ModeNone, secret: key}
+	v := Visitor{
+		Identity: id, name: s.accountName(c, id.Account), Operator: mode != account.ModeKeys, Operates: mode == account.ModeNone, secret: key,
+	}
 	switch {
 	case need.Operator && !v.Operator, need == Operate && !v.Operates:
 		err = fault.New(fault.Denied, fault.CodeForbidden, "This page is for operators: sign out, and sign in with the token of the admin API.")
@@ -238,13 +255,53 @@ func (s *Server) operator(c *gin.Context, need Access, key string) (Visitor, err
 		v.Account = v.named
 	}
 	if s.Edge.Mode() != account.ModeKeys { // the only account is the operator's
-		v.Account = account.LocalID
+		v.Account, v.name = account.LocalID, account.LocalID
+		return v, nil
+	}
+	if err := s.own(c, &v, need); err != nil {
+		return v, err
 	}
 	if need.Account && v.Account == "" {
 		return v, fault.New(fault.Invalid, fault.CodeInvalidRequest,
 			"This page shows one account. Name the account in the address, as in ?account=NAME.")
 	}
 	return v, nil
+}
+
+// own sets the account of an operator: the one that the address names by its id or name, or else, for a page of one
+// account, the owner of what the path names.
+func (s *Server) own(c *gin.Context, v *Visitor, need Access) error {
+	if s.Index == nil {
+		return nil
+	}
+	if v.named == "" && need.Account && c.Param("id") != "" {
+		found, err := s.Index.Locate(c.Request.Context(), c.Param("id"))
+		if err != nil {
+			return err
+		}
+		v.named = found.Account
+	}
+	if v.named == "" {
+		return nil
+	}
+	a, err := s.Index.Account(c.Request.Context(), v.named)
+	if err != nil {
+		return err
+	}
+	v.named, v.Account, v.name = a.ID, a.ID, a.Name
+	return nil
+}
+
+// accountName returns the name of an account, or "" if it cannot be read now.
+func (s *Server) accountName(c *gin.Context, id string) string {
+	if s.Index == nil || id == account.LocalID {
+		return id
+	}
+	a, err := s.Index.Account(c.Request.Context(), id)
+	if err != nil {
+		return ""
+	}
+	return a.Name
 }
 
 // All reports whether the visitor looks at all accounts.

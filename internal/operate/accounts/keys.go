@@ -123,7 +123,7 @@ var RevokeKey = action.Of[Service, revokeParams, account.Account]{
 		Page: "/accounts/:account/keys/revoke", Reason: action.Optional, Status: 204,
 		Commands: []action.Command{{
 			Use: "revoke --account NAME ID", Short: "Revoke a key at once",
-			Label: "Revoke", Warning: "Requests with this key are refused from now on.",
+			Label: "Revoke", Danger: true, Warning: "Requests with this key are refused from now on.",
 		}},
 	},
 	Do: func(ctx context.Context, o Service, p revokeParams, by operate.Attribution) (account.Account, error) {

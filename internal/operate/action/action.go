@@ -55,6 +55,7 @@ type Command struct {
 	Temporal       bool              // it has the flags of Temporal
 	Set            map[string]string // parameters that the command itself gives
 	Label, Warning string            // of the button; "" = none
+	Danger         bool              // the button ends or removes something
 }
 
 // Of is an action with parameters P and result R on a service S. The fields of P have these tags:

@@ -32,7 +32,7 @@ var Set = action.Of[Service, setParams, namedStates]{
 			{
 				Use: "stop [--account ACCOUNT] --reason TEXT", Short: "Refuse new jobs and keep the waiting ones",
 				Set:   map[string]string{"mode": "stopped"},
-				Label: "Stop", Warning: "New jobs are refused, and waiting jobs keep waiting. Running jobs continue.",
+				Label: "Stop", Danger: true, Warning: "New jobs are refused, and waiting jobs keep waiting. Running jobs continue.",
 			},
 			{
 				Use: "resume [--account ACCOUNT] --reason TEXT", Short: "Accept jobs and start them", Set: map[string]string{"mode": "open"},

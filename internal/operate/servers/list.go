@@ -86,7 +86,7 @@ var Change = action.Of[*Service, changeParams, View]{
 			},
 			{
 				Use: "remove REF --reason TEXT", Short: "Remove a server; its running segments finish", Set: to("remove"),
-				Label: "Remove", Warning: "The server is removed from the registry. Its running work moves to another server.",
+				Label: "Remove", Danger: true, Warning: "The server is removed from the registry. Its running work moves to another server.",
 			},
 		},
 	},

@@ -118,6 +118,9 @@ type Frame struct {
 	All     bool          // an operator looks at all accounts
 	Query   template.URL  // query that keeps the account that an operator named, with "?", or ""
 	Nav     []NavLink     // links to the other pages
+	Find    bool          // the bar has a field that finds things by id or name
+	Switch  bool          // the visitor may look at other accounts
+	Name    string        // name of Account, or ""
 	Live    bool          // the page changes while it is open
 	Every   time.Duration // how often it is rebuilt without messages; 0 = only after messages
 	Editor  bool          // a web editor is served at the root
@@ -128,14 +131,50 @@ type Frame struct {
 // Outer implements Page for every page that embeds a Frame.
 func (f *Frame) Outer() *Frame { return f }
 
+// Group is a part of the navigation.
+type Group string
+
+// The groups of the navigation, in their order. The first has no heading.
+const (
+	Work    Group = ""
+	Create  Group = "Create"
+	Mine    Group = "Account"
+	Operate Group = "Operate"
+)
+
 // NavLink is a link in the navigation.
 type NavLink struct {
 	Path     string // path below Base
 	Title    string
-	Operator bool // only for visitors who may see the pages of operators
-	Operates bool // only for visitors who may make the changes of operators
-	Account  bool // shows one account
-	Current  bool // the link leads to this page, or to one above it
+	Group    Group
+	Icon     string // path of a drawing of 16 by 16 units
+	Operator bool   // only for visitors who may see the pages of operators
+	Operates bool   // only for visitors who may make the changes of operators
+	Account  bool   // shows one account
+	Current  bool   // the link leads to this page, or to one above it
+}
+
+// NavGroup is a group of the navigation with its links.
+type NavGroup struct {
+	Title Group
+	Links []NavLink
+}
+
+// Navigation returns the links to the other pages by group. A group without links is left out.
+func (f *Frame) Navigation() []NavGroup {
+	var all []NavGroup
+	for _, title := range []Group{Work, Create, Mine, Operate} {
+		group := NavGroup{Title: title}
+		for _, link := range f.Nav {
+			if link.Group == title {
+				group.Links = append(group.Links, link)
+			}
+		}
+		if len(group.Links) > 0 {
+			all = append(all, group)
+		}
+	}
+	return all
 }
 
 // Guard sets the headers that keep a page to itself: nothing is loaded from elsewhere but pictures and films from the
@@ -156,6 +195,7 @@ type Act struct {
 	Path    string // path below Base to which the form is sent
 	Label   string // in the imperative
 	Warning string // consequence of the change
+	Danger  bool   // the change ends or removes something
 	Hidden  map[string]string
 	Fields  []ActField
 }
@@ -286,7 +326,12 @@ func timeTag(t time.Time, as string) template.HTML {
 }
 
 // money formats USD millionths.
-func money(micros int64) string { return fmt.Sprintf("$%.4f", float64(micros)/1e6) }
+func money(micros int64) string {
+	if micros%10_000 == 0 {
+		return fmt.Sprintf("$%.2f", float64(micros)/1e6)
+	}
+	return fmt.Sprintf("$%.4f", float64(micros)/1e6)
+}
 
 // millis formats a number of milliseconds.
 func millis(n int64) string { return inspect.Span(time.Duration(n) * time.Millisecond) }

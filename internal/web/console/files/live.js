@@ -105,7 +105,18 @@
 
   function close() { if (stream) { stream.close(); stream = null; } }
 
+  // Buttons that copy a text are shown only where the browser can copy.
+  function copies() {
+    if (!navigator.clipboard) return;
+    main.querySelectorAll("button[data-copy]").forEach(function (b) {
+      b.hidden = false;
+      b.onclick = function () { navigator.clipboard.writeText(b.dataset.copy).then(function () { var said = b.textContent; b.textContent = "Copied"; setTimeout(function () { b.textContent = said; }, 1500); }); };
+    });
+  }
+
   times();
+  copies();
+  document.addEventListener("content", copies);
   setInterval(times, 1000);
   if (main.dataset.live) {
     open();
