@@ -215,7 +215,8 @@ func (so *socket) write(snap stream.Snapshot) {
 	}
 }
 
-// sendFirst sends the first frame. A client that reconnects also gets the node that its job executes.
+// sendFirst sends the first frame. A client that reconnects also gets the node that its job executes, and one that connects just
+// after the end of its job gets the last messages of the job.
 func (so *socket) sendFirst(snap stream.Snapshot) error {
 	sid := so.client
 	if sid == "" {
@@ -224,6 +225,14 @@ func (so *socket) sendFirst(snap stream.Snapshot) error {
 	return so.batch(func() error {
 		if err := so.conn.WriteMessage(websocket.TextMessage, fanout.StatusText(snap.Remaining, sid)); err != nil {
 			return err
+		}
+		for _, m := range snap.Ended {
+			if so.client == "" || m.ClientID != so.client {
+				continue
+			}
+			if err := so.send(m); err != nil {
+				return err
+			}
 		}
 		for _, live := range snap.Jobs {
 			if so.client == "" || live.LastNode == "" || live.Job.ClientID != so.client {

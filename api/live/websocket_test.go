@@ -94,6 +94,19 @@ func TestReconnectReportsTheExecutingNode(t *testing.T) {
 	require.Equal(t, `"next"`, apitest.Next(t, stranger))
 }
 
+func TestASocketGetsTheLastMessagesOfItsJob(t *testing.T) {
+	t.Parallel()
+	h := apitest.Start(t, apitest.Options{})
+	h.Live.Snap = stream.Snapshot{Ended: []*stream.Message{
+		{ClientID: "c2", Text: []byte(`"of another"`)}, {ClientID: "c1", Text: []byte(`"over"`)}, {Text: []byte(`"of nobody"`)},
+	}}
+	mine, nobodys := h.Dial(t, "clientId=c1"), h.Dial(t, "")
+	require.Equal(t, `"over"`, apitest.Next(t, mine))
+	h.Hub.Publish(account.LocalID, apitest.Text(`"next"`))
+	require.Equal(t, `"next"`, apitest.Next(t, mine))
+	require.Equal(t, `"next"`, apitest.Next(t, nobodys))
+}
+
 func TestFeatureFlagsAreNegotiatedByTheFirstMessage(t *testing.T) {
 	t.Parallel()
 	h := apitest.Start(t, apitest.Options{})

@@ -42,6 +42,8 @@ func (m *Message) size() int {
 type Snapshot struct {
 	Remaining int    // jobs that wait or run: queue_remaining
 	Jobs      []Live // jobs that have begun, in run order
+	// Ended are the last messages of jobs that have just ended, for clients that submitted them and connect afterwards.
+	Ended []*Message
 }
 
 // Live is the last announced state of an unfinished job.

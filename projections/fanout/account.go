@@ -18,6 +18,7 @@ type accountState struct {
 	jobs     map[job.ID]*watchedJob
 	previews *previews // of all accounts
 	rename   bool      // exception types become those of the self-hosted runtime
+	ended    []job.Job // that have just ended, oldest first
 
 	tasks map[task.ID]bool // exports and downloads that have started; progress of others is dropped
 }
@@ -50,6 +51,7 @@ func (a *accountState) apply(rec eventlog.Recorded, data any) []*stream.Message 
 	if w.job.State.Final() {
 		delete(a.jobs, id)
 		a.previews.drop(w)
+		a.remember(w.job)
 	}
 	return w.stamp(w.messages(data, rec.RecordedAt, len(a.jobs)))
 }
@@ -57,6 +59,32 @@ func (a *accountState) apply(rec eventlog.Recorded, data any) []*stream.Message 
 // adopt adds a job from its folded state. The job must not have been admitted.
 func (a *accountState) adopt(j job.Job) {
 	a.jobs[j.ID] = &watchedJob{job: j, nodes: newNodes(), previews: a.previews, rename: a.rename}
+}
+
+const (
+	// endedWithin is how long the last messages of a job are repeated to clients that connect after its end.
+	endedWithin = time.Minute
+	// maxEnded bounds the jobs of an account whose last messages are repeated.
+	maxEnded = 64
+)
+
+// remember keeps a job that has ended for clients that connect after its end.
+func (a *accountState) remember(j job.Job) {
+	if j.ClientID == "" || j.EndedAt == nil {
+		return
+	}
+	a.ended = append(a.ended, j)
+	a.ended = slices.Delete(a.ended, 0, max(0, len(a.ended)-maxEnded))
+}
+
+// farewells returns the last messages of the jobs that have just ended.
+func (a *accountState) farewells() (all []*stream.Message) {
+	a.ended = slices.DeleteFunc(a.ended, func(j job.Job) bool { return time.Since(*j.EndedAt) > endedWithin })
+	for _, j := range a.ended {
+		w := &watchedJob{job: j, rename: a.rename}
+		all = append(append(all, w.verdict(*j.EndedAt)...), w.over()...)
+	}
+	return all
 }
 
 // frame returns the messages of a live frame: none, unless the node is running. A frame that arrives before
@@ -78,7 +106,7 @@ func (a *accountState) frame(f stream.Frame) []*stream.Message {
 // snapshot returns the state of the account's jobs that have begun, in run order. It leaves out queued jobs,
 // of which there may be thousands: no message has been sent about them yet.
 func (a *accountState) snapshot() stream.Snapshot {
-	snap := stream.Snapshot{Remaining: len(a.jobs)}
+	snap := stream.Snapshot{Remaining: len(a.jobs), Ended: a.farewells()}
 	for _, w := range a.jobs {
 		if w.job.State == job.Queued {
 			continue
@@ -143,12 +171,8 @@ func (w *watchedJob) messages(data any, at time.Time, remaining int) []*stream.M
 		if e.Run == w.job.Run {
 			return w.endNode(e, at)
 		}
-	case job.SucceededV1:
-		return w.endRun(remaining, w.message("execution_success", lifecycleData{w.job.PublicID(), at.UnixMilli()}))
-	case job.FailedV1:
-		return w.endRun(remaining, w.message("execution_error", executionError(w.failed(), at)))
-	case job.CanceledV1, job.ExpiredV1:
-		return w.endRun(remaining, w.interrupted(at)...)
+	case job.SucceededV1, job.FailedV1, job.CanceledV1, job.ExpiredV1:
+		return append(w.verdict(at), append([]*stream.Message{status(remaining)}, w.over()...)...)
 	}
 	return nil
 }
@@ -218,14 +242,24 @@ func (w *watchedJob) endNode(e job.NodeExecutedV1, at time.Time) []*stream.Messa
 	return append(messages, w.progressState())
 }
 
-// endRun returns the messages of a job's end: the outcome, the new queue length, and, if the job ran, the message
-// that no node is executing.
-func (w *watchedJob) endRun(remaining int, verdict ...*stream.Message) []*stream.Message {
-	messages := append(verdict, status(remaining))
-	if w.job.StartedAt != nil {
-		messages = append(messages, w.message("executing", overData{nil, w.job.PublicID()}))
+// verdict returns the message with the outcome of a job that has ended.
+func (w *watchedJob) verdict(at time.Time) []*stream.Message {
+	switch w.job.State {
+	case job.Succeeded:
+		return []*stream.Message{w.message("execution_success", lifecycleData{w.job.PublicID(), at.UnixMilli()})}
+	case job.Failed:
+		return []*stream.Message{w.message("execution_error", executionError(w.failed(), at))}
+	default:
+		return w.interrupted(at)
 	}
-	return messages
+}
+
+// over returns the message that no node is executing, if the job ran.
+func (w *watchedJob) over() []*stream.Message {
+	if w.job.StartedAt == nil {
+		return nil
+	}
+	return []*stream.Message{w.message("executing", overData{nil, w.job.PublicID()})}
 }
 
 func (w *watchedJob) interrupted(at time.Time) []*stream.Message {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/task"
@@ -16,9 +17,11 @@ import (
 	"github.com/millrace-dev/millrace/internal/stream"
 )
 
-// ActiveJobs lists the unfinished jobs of an account. The result is not older than the log at the time of the call.
+// ActiveJobs lists the unfinished jobs of an account, and those that have just ended. The result is not older than the log at the time of the call.
 type ActiveJobs interface {
 	Active(ctx context.Context, account string) ([]job.Job, error)
+	// JustEnded lists those of the account's newest jobs that have ended since a time, oldest first.
+	JustEnded(ctx context.Context, account string, since time.Time) ([]job.Job, error)
 }
 
 // Fanout follows the log and live frames, and publishes messages to a hub. It keeps state

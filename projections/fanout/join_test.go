@@ -82,6 +82,46 @@ func TestEndBetweenPositionAndLoadIsAnnounced(t *testing.T) {
 	require.Equal(t, []string{lifecycle("execution_success"), statusFrame(0), over()}, frames(drain(t, sub)))
 }
 
+// A client whose job ended just before it connects gets the last messages of the job, once.
+func TestTheEndOfAJobIsRepeatedToALateSubscriber(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		follows int64 // position of the replica when the client connects
+		earlier bool  // another subscriber had the account loaded
+		now     bool
+		first   int // last messages with the snapshot
+		then    int // messages of the end afterwards
+	}{
+		"the replica has the end":              {5, false, true, 2, 0},
+		"the replica has the end, and follows": {1, true, true, 2, 0},
+		"the replica is behind the end":        {4, false, true, 0, 3},
+		"it ended long ago":                    {5, false, false, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			log := newLog(t)
+			log.now = c.now
+			recs := log.append(t, owner, id, submitted(), job.AdmittedV1{Run: 1}, job.StartedV1{Run: 1}, job.NodesCachedV1{Run: 1},
+				job.SucceededV1{Run: 1})
+			out := follow(c.follows, log, log, stream.NewHub(stream.HubOptions{}))
+			if c.earlier {
+				_, _, err := out.Subscribe(t.Context(), owner)
+				require.NoError(t, err)
+				require.NoError(t, out.Handle(t.Context(), recs))
+			}
+			sub, snap, err := out.Subscribe(t.Context(), owner)
+			require.NoError(t, err)
+			require.Len(t, snap.Ended, c.first)
+			for i, kind := range []string{"execution_success", "executing"}[:c.first] {
+				require.Contains(t, string(snap.Ended[i].Text), `"type":"`+kind+`"`)
+				require.Equal(t, "c1", snap.Ended[i].ClientID)
+			}
+			require.NoError(t, out.Handle(t.Context(), recs))
+			require.Len(t, frames(drain(t, sub)), c.then)
+		})
+	}
+}
+
 // slowJobs lets events arrive while the active jobs are being read.
 type slowJobs struct {
 	*memoryLog

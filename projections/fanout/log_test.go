@@ -32,6 +32,7 @@ type memoryLog struct {
 	mu       sync.Mutex
 	events   []eventlog.Recorded
 	registry *eventlog.Registry
+	now      bool // events are recorded now, not at the time of the tests
 }
 
 func newLog(t *testing.T) *memoryLog {
@@ -82,6 +83,9 @@ func (l *memoryLog) append(t *testing.T, account string, j job.ID, recorded ...a
 			Position: int64(len(l.events) + 1), Stream: j.Stream(), Version: 1, ID: uuid.New(),
 			Type: typeName(data), Account: account, Data: raw, RecordedAt: at,
 		}
+		if l.now {
+			rec.RecordedAt = time.Now()
+		}
 		for _, e := range l.events {
 			if e.Stream == rec.Stream {
 				rec.Version = e.Version + 1
@@ -108,6 +112,15 @@ func (l *memoryLog) ReadStream(_ context.Context, name string, after int64, limi
 
 // Active implements fanout.ActiveJobs by folding the whole log.
 func (l *memoryLog) Active(_ context.Context, account string) ([]job.Job, error) {
+	return l.jobsOf(account, func(j job.Job) bool { return !j.State.Final() })
+}
+
+// JustEnded implements fanout.ActiveJobs in the same way.
+func (l *memoryLog) JustEnded(_ context.Context, account string, since time.Time) ([]job.Job, error) {
+	return l.jobsOf(account, func(j job.Job) bool { return j.EndedAt != nil && j.EndedAt.After(since) })
+}
+
+func (l *memoryLog) jobsOf(account string, selected func(job.Job) bool) ([]job.Job, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	folded := map[string]job.Job{}
@@ -118,13 +131,13 @@ func (l *memoryLog) Active(_ context.Context, account string) ([]job.Job, error)
 		}
 		folded[e.Stream] = job.Fold(folded[e.Stream], e, data)
 	}
-	var active []job.Job
+	var found []job.Job
 	for _, j := range folded {
-		if j.Account == account && !j.State.Final() {
-			active = append(active, j)
+		if j.Account == account && selected(j) {
+			found = append(found, j)
 		}
 	}
-	return active, nil
+	return found, nil
 }
 
 // watch is a fan-out over a memory log with one watcher of the account owner.

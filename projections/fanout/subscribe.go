@@ -66,9 +66,18 @@ func (f *Fanout) load(ctx context.Context, account string, e *accountEntry) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTimeout)
 	defer cancel()
 	waiting, histories, err := f.active(ctx, account, e.since)
+	var ended []job.Job
+	if err == nil {
+		ended, err = f.jobs.JustEnded(ctx, account, time.Now().Add(-endedWithin))
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err == nil {
+		for _, j := range ended { // later ends are announced, or are in e.pending
+			if j.Position <= e.since {
+				e.remember(j)
+			}
+		}
 		err = f.fill(account, e, waiting, histories)
 	}
 	if err != nil {

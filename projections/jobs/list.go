@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -23,6 +24,18 @@ const (
 	defaultLimit = 20
 	maxLimit     = 1000
 )
+
+// newest bounds the jobs among which JustEnded looks.
+const newest = 32
+
+// JustEnded returns those of the account's newest jobs that have ended since a time, oldest first.
+func (r *Reader) JustEnded(ctx context.Context, account string, since time.Time) ([]job.Job, error) {
+	page, err := r.List(ctx, account, Query{
+		States: []job.State{job.Succeeded, job.Failed, job.Canceled, job.Expired}, Limit: newest,
+	})
+	slices.Reverse(page.Jobs)
+	return slices.DeleteFunc(page.Jobs, func(j job.Job) bool { return j.EndedAt == nil || j.EndedAt.Before(since) }), err
+}
 
 // Page is a part of a listing.
 type Page struct {

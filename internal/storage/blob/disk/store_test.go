@@ -95,6 +95,24 @@ func TestADamagedBlobIsTakenOutOfServiceAndHealedByTheNextUpload(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// A damaged file that nobody has read since is not taken for the bytes of an upload, however large it is.
+func TestADamagedBlobThatWasNotReadIsReplacedByTheNextUpload(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{10_000, 3 << 20} {
+		root := t.TempDir()
+		data := bytes.Repeat([]byte{9}, size)
+		ref, err := blob.PutBytes(t.Context(), open(t, root, disk.Options{}), data)
+		require.NoError(t, err)
+		damage(t, root, ref)
+		s := open(t, root, disk.Options{})
+		stored, err := blob.Put(t.Context(), s, blob.Durable, bytes.NewReader(data))
+		require.NoError(t, err)
+		require.True(t, stored.Created)
+		_, err = blob.Verify(t.Context(), s, ref)
+		require.NoError(t, err, "%d bytes", size)
+	}
+}
+
 func TestATruncatedFileIsReplacedByTheNextUpload(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

@@ -134,8 +134,8 @@ func (w *writer) small() bool { return w.stored.Size <= smallFile }
 const unsettled = time.Minute
 
 // adopt uses an existing file of the right size as the blob. It touches the file, so that no collector removes it, and syncs
-// it, because its writer may have died before. For bytes that must survive a crash of the machine, a small file that this
-// process has not written must be older than a moment, and is read.
+// it, because its writer may have died before. For bytes that must survive a crash of the machine, a file that this process has
+// not written is read once, and a small one must be older than a moment.
 func (w *writer) adopt(path string) (bool, error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -166,8 +166,8 @@ func (w *writer) adopt(path string) (bool, error) {
 // distrusts reports whether a file of the right size may not have the bytes, or its writer may not be able to sync them. A blob
 // that need not survive a crash of the machine replaces no such file, which may be one that has to.
 func (w *writer) distrusts(f *os.File, info fs.FileInfo) bool {
-	return w.durability != blob.Relaxed && w.small() && !w.s.written.holds(w.stored.Ref, info) &&
-		(time.Since(info.ModTime()) < unsettled || !contains(f, w.stored.Ref))
+	return w.durability != blob.Relaxed && !w.s.written.holds(w.stored.Ref, info) &&
+		(w.small() && time.Since(info.ModTime()) < unsettled || !contains(f, w.stored.Ref))
 }
 
 // contains reports whether a file has the bytes of a blob.
