@@ -162,7 +162,7 @@ func (s *segmentRun) lease(ctx context.Context) (server.Lease, error) {
 		for _, ref := range res.Values {
 			if _, err := s.g.Values.Get(ctx, ref); fault.CodeOf(err) == fault.CodeValueMissing {
 				s.wait.Cause = "its values were lost"
-				s.wait.Attempt = l.Attempt + 1
+				s.wait.Attempt, s.wait.Fence = l.Attempt+1, l.Fence
 				return s.waitForServer(ctx, nil)
 			}
 		}
@@ -266,7 +266,7 @@ func (s *segmentRun) waitForServer(ctx context.Context, after *retry) (server.Le
 	var queued func() error
 	if after != nil {
 		after.change(&s.wait)
-		s.wait.Attempt = after.lease.Attempt + 1
+		s.wait.Attempt, s.wait.Fence = after.lease.Attempt+1, after.lease.Fence
 		queued = func() error { return s.Pool.Store().Drop(ctx, after.lease) }
 	}
 	l, cause, err := s.place(ctx, queued)

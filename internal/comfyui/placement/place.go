@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/node/remote"
+	"github.com/millrace-dev/millrace/internal/fault"
 )
 
 // waiter is a waiting segment of this process.
@@ -16,6 +18,7 @@ type waiter struct {
 	wait       server.Wait
 	queued     chan error        // capacity 1: nil when the segment is in the queue, or the error
 	lease      chan server.Lease // capacity 1
+	takenOver  chan struct{}     // closed when another driver has the segment
 	considered chan struct{}     // closed when a round found no server for the segment
 
 	inQueue bool // guarded by Pool.mu, like the closing of considered
@@ -23,7 +26,10 @@ type waiter struct {
 }
 
 func newWaiter(w server.Wait) *waiter {
-	return &waiter{wait: w, queued: make(chan error, 1), lease: make(chan server.Lease, 1), considered: make(chan struct{})}
+	return &waiter{
+		wait: w, queued: make(chan error, 1), lease: make(chan server.Lease, 1), considered: make(chan struct{}),
+		takenOver: make(chan struct{}),
+	}
 }
 
 const (
@@ -69,11 +75,44 @@ func (p *Pool) Serve(ctx context.Context) error {
 	}
 }
 
-// renewWaits takes leases that another process made unnoticed, and sends heartbeats for the waits of this process.
+// renewWaits sends heartbeats for the waits of this process, takes leases that another process made unnoticed, and adds segments
+// to the queue again that are neither in the queue nor have a lease.
 func (p *Pool) renewWaits(ctx context.Context, keys []server.Key) {
-	p.collect(ctx, keys)
-	if err := p.store.KeepWaiting(ctx, keys); err != nil && ctx.Err() == nil {
+	kept, err := p.store.KeepWaiting(ctx, p.holder, keys)
+	if err == nil {
+		keys = slices.DeleteFunc(keys, func(k server.Key) bool { return slices.Contains(kept, k) })
+		if len(keys) == 0 {
+			return
+		}
+		var held []server.Lease
+		if held, err = p.store.OfSegments(ctx, keys); err == nil {
+			p.deliver(held)
+			p.repair(keys, held)
+		}
+	}
+	if err != nil && ctx.Err() == nil {
 		p.opts.Log.Warn("segment wait renewal failed", "error", err)
+	}
+}
+
+// repair ends the waits for segments that another driver runs or has run, and lets the next round add the others to the queue. keys
+// are waits that are not in the queue, and held are leases of their segments.
+func (p *Pool) repair(keys []server.Key, held []server.Lease) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, k := range keys {
+		w := p.waiting[k]
+		if w == nil || !w.inQueue {
+			continue
+		}
+		at := slices.IndexFunc(held, func(l server.Lease) bool { return l.Key == k && l.Attempt >= w.wait.Attempt })
+		switch {
+		case at < 0:
+			w.inQueue = false
+		case held[at].Holder != p.holder || held[at].Result != nil:
+			delete(p.waiting, k)
+			close(w.takenOver)
+		}
 	}
 }
 
@@ -112,6 +151,9 @@ func (p *Pool) keys() []server.Key {
 
 // ErrNoneFree means that no server takes a segment now.
 var ErrNoneFree = errors.New("no ComfyUI server is free for the segment")
+
+// errTakenOver ends a wait. The next driver of the segment takes the lease over, or reads its result.
+var errTakenOver = fault.New(fault.Unavailable, fault.CodeLeaseTakenOver, "another driver has taken the segment over")
 
 // Place waits for a server for a segment. queued, which may be nil, is called as soon as the segment is in the queue;
 // the lease of a failed attempt can then end. When ctx ends, the segment stays in the queue for a while; Leave
@@ -154,6 +196,8 @@ func (p *Pool) place(ctx context.Context, w server.Wait, queued func() error, no
 		return l, nil
 	case <-ctx.Done():
 		return server.Lease{}, context.Cause(ctx)
+	case <-me.takenOver:
+		return server.Lease{}, errTakenOver
 	case <-tried:
 		p.removeWaiter(me)
 		select {
@@ -176,8 +220,12 @@ func (p *Pool) removeWaiter(me *waiter) {
 
 // EndWait removes a segment from the queue, and returns the lease that a round has granted to it in the meantime.
 func (p *Pool) EndWait(ctx context.Context, w server.Wait) error {
-	p.inRound.Lock() // waits for a round that may still add the segment
-	defer p.inRound.Unlock()
+	select { // waits for a round that may still add the segment
+	case p.inRound <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	defer func() { <-p.inRound }()
 	w.Holder = p.holder
 	return p.store.StopWaiting(ctx, w)
 }
@@ -185,8 +233,8 @@ func (p *Pool) EndWait(ctx context.Context, w server.Wait) error {
 // placeWaiting adds the new waits of this process to the queue, frees the vacated slots, and assigns servers to waiting
 // segments of all processes. It reports whether another process prevented the round.
 func (p *Pool) placeWaiting(ctx context.Context) (prevented bool) {
-	p.inRound.Lock()
-	defer p.inRound.Unlock()
+	p.inRound <- struct{}{}
+	defer func() { <-p.inRound }()
 	r, waiters := p.collectRound()
 	if len(waiters) == 0 && len(r.Vacated) == 0 {
 		return false

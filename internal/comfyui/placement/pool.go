@@ -44,7 +44,7 @@ type Store interface {
 
 // Leases is the part of a Store that placement of segments uses.
 type Leases interface {
-	KeepWaiting(ctx context.Context, keys []server.Key) error
+	KeepWaiting(ctx context.Context, holder string, keys []server.Key) (kept []server.Key, err error)
 	WhyWaiting(ctx context.Context, k server.Key) (reason string, ahead int, err error)
 	StopWaiting(ctx context.Context, w server.Wait) error
 	Place(ctx context.Context, r server.Round, decide server.Decide) (made []server.Lease, mine bool, err error)
@@ -76,7 +76,7 @@ type Pool struct {
 	rounds  chan struct{}  // a segment may be placed
 	granted chan struct{}  // another process may have placed a segment of this one
 	givenUp chan server.ID // servers with prompts to cancel at once
-	inRound sync.Mutex     // locked during a round
+	inRound chan struct{}  // capacity 1: has an element during a round
 
 	mu        sync.Mutex // guards all fields below
 	servers   []*server.Server
@@ -109,7 +109,7 @@ func New(store Store, dial func(*server.Server) (comfyui.Server, error), classes
 	return &Pool{
 		store: store, dial: dial, classes: classes, holder: holder, opts: opts, wake: make(chan struct{}, 1), rounds: make(chan struct{}, 1),
 		granted: make(chan struct{}, 1),
-		givenUp: make(chan server.ID, 64),
+		givenUp: make(chan server.ID, 64), inRound: make(chan struct{}, 1),
 		clients: map[server.ID]client{}, documents: map[string]*remote.Document{}, offered: map[string]bool{},
 		waiting: map[server.Key]*waiter{}, probing: map[server.ID]bool{},
 	}

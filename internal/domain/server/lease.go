@@ -64,6 +64,7 @@ type Wait struct {
 	Number  float64   `json:"number"`           // order of the job in the queue; the lowest goes first
 	Since   time.Time `json:"since"`
 	Attempt int       `json:"attempt"`
+	Fence   int64     `json:"fence,omitempty"` // of the segment's last lease, which it replaces; 0 = the segment had none
 	Needs   []Need    `json:"needs"`
 	Models  []string  `json:"models,omitempty"` // models that its loaders name
 	Labels  []string  `json:"labels,omitempty"`

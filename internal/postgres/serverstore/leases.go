@@ -25,12 +25,20 @@ const (
 	waitFor = 30 * time.Second
 )
 
-// KeepWaiting renews the waits of a process.
-func (st *Store) KeepWaiting(ctx context.Context, keys []server.Key) error {
+// KeepWaiting renews the waits of a process, and returns those that are still in the queue. Each is the process's again: a process
+// that was stopped in a round may have added the wait of a lost driver late.
+func (st *Store) KeepWaiting(ctx context.Context, holder string, keys []server.Key) ([]server.Key, error) {
 	jobs, runs, units := columnsOf(keys)
-	_, err := st.pool.Exec(ctx, `update comfyui_waits w set seen_at = now() from unnest($1::text[], $2::int[], $3::int[]) k(job, run, unit)
-		where w.job = k.job and w.run = k.run and w.unit = k.unit`, jobs, runs, units)
-	return postgres.Classify(err, "keep waiting for servers")
+	rows, err := st.pool.Query(ctx, `update comfyui_waits w set seen_at = now(), body = w.body || jsonb_build_object('holder', $4::text)
+		from unnest($1::text[], $2::int[], $3::int[]) k(job, run, unit)
+		where w.job = k.job and w.run = k.run and w.unit = k.unit returning w.job, w.run, w.unit`, jobs, runs, units, holder)
+	if err != nil {
+		return nil, postgres.Classify(err, "keep waiting for servers")
+	}
+	kept, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (k server.Key, err error) {
+		return k, row.Scan(&k.Job, &k.Run, &k.Unit)
+	})
+	return kept, postgres.Classify(err, "keep waiting for servers")
 }
 
 // WhyWaiting returns the reason why a segment waits, and the number of segments before it. The reason is empty if it
@@ -89,13 +97,15 @@ func scanWait(row pgx.CollectableRow) (w server.Waiting, err error) {
 	return w, err
 }
 
-// Retake takes over the lease of a segment from any holder, under a higher fence. NotFound means that the segment was
-// not placed yet, or that its server was removed. Time without a holder does not count as the lease's time.
+// Retake takes over the lease of a segment from any holder, under a higher fence, and ends the wait for the attempt after it, in
+// which a lost driver may have left the queue. NotFound means that the segment was not placed yet, or that its server was removed.
+// Time without a holder does not count as the lease's time.
 func (st *Store) Retake(ctx context.Context, k server.Key, holder string) (server.Lease, error) {
-	rows, err := st.pool.Query(ctx, `update comfyui_leases set fence = nextval('comfyui_fences'), holder = $4, until = now() + $5,
-		copying = false,
-			since = since + greatest(now() - until, interval '0')
-		where job = $1 and run = $2 and unit = $3 returning `+leaseColumns, string(k.Job), k.Run, k.Unit, holder, LeaseFor)
+	rows, err := st.pool.Query(ctx, `with taken as (update comfyui_leases set fence = nextval('comfyui_fences'), holder = $4,
+			until = now() + $5, copying = false, since = since + greatest(now() - until, interval '0')
+			where job = $1 and run = $2 and unit = $3 returning *),
+		gone as (delete from comfyui_waits where job = $1 and run = $2 and unit = $3 and exists (select from taken))
+		select `+leaseColumns+` from taken`, string(k.Job), k.Run, k.Unit, holder, LeaseFor)
 	if err != nil {
 		return server.Lease{}, postgres.Classify(err, "take a lease over")
 	}

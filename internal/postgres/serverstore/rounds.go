@@ -15,8 +15,12 @@ import (
 const roundLock = `select pg_try_advisory_xact_lock(hashtextextended(current_schema() || '/servers', 0))`
 
 // addWait adds a waiting segment. A segment that waits already keeps its position in the queue; its requirements are
-// replaced, and its attempt never decreases. The last process that added the wait gets the server.
-const addWait = `insert into comfyui_waits as w (job, run, unit, account, body, since, seen_at) values ($1, $2, $3, $4, $5, $6, now())
+// replaced, and its attempt never decreases. The last process that added the wait gets the server. A segment with a
+// later lease than the one that the wait replaces is not added: a process that was stopped in a round adds the wait of a lost driver
+// late.
+const addWait = `insert into comfyui_waits as w (job, run, unit, account, body, since, seen_at)
+	select $1, $2, $3, $4, $5::jsonb, $6, now() where not exists (
+		select from comfyui_leases where job = $1 and run = $2 and unit = $3 and fence > coalesce(($5::jsonb ->> 'fence')::bigint, 0))
 	on conflict (job, run, unit) do update set seen_at = now(),
 		body = case when (w.body ->> 'attempt')::int > (excluded.body ->> 'attempt')::int then w.body || jsonb_build_object('holder',
 			excluded.body -> 'holder')
@@ -103,20 +107,22 @@ func (p *picture) queue(q *pgx.Batch) {
 	})
 }
 
-// queueLease queues the statement that turns a wait into a lease.
+// queueLease queues the statement that turns a wait into a lease, unless the segment has left the queue, or a driver has taken its
+// last lease over, since the round began.
 func queueLease(c *eventstore.Changes, p server.Placement, made *[]server.Lease) {
 	w := p.Wait
-	c.Queue(`with gone as (delete from comfyui_waits where job = $1 and run = $2 and unit = $3)
+	c.Queue(`with gone as (delete from comfyui_waits where job = $1 and run = $2 and unit = $3 returning 1)
 		insert into comfyui_leases as l (job, run, unit, account, server, attempt, fence, holder, until, since, reason, models)
-		values ($1, $2, $3, $4, $5, $6, nextval('comfyui_fences'), $7, now() + $8, now(), $9, $10)
+		select $1, $2, $3, $4, $5, $6, nextval('comfyui_fences'), $7, now() + $8, now(), $9, $10 from gone
 		on conflict (job, run, unit) do update set server = excluded.server, attempt = excluded.attempt, fence = excluded.fence,
 			holder = excluded.holder,
 			until = excluded.until, since = excluded.since, reason = excluded.reason, models = excluded.models, result = null, copying = false
+			where l.fence <= $11
 		returning `+leaseColumns,
-		string(w.Job), w.Run, w.Unit, w.Account, string(p.Server.ID), w.Attempt, w.Holder, LeaseFor, p.Reason, orEmpty(w.Models)).
+		string(w.Job), w.Run, w.Unit, w.Account, string(p.Server.ID), w.Attempt, w.Holder, LeaseFor, p.Reason, orEmpty(w.Models), w.Fence).
 		Query(func(rows pgx.Rows) error {
-			lease, err := pgx.CollectExactlyOneRow(rows, scanLease)
-			*made = append(*made, lease)
+			granted, err := pgx.CollectRows(rows, scanLease)
+			*made = append(*made, granted...)
 			return err
 		})
 }
