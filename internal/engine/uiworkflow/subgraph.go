@@ -13,7 +13,8 @@ type subgraph struct {
 	ID     string `json:"id"`
 	Name   string `json:"name"`
 	Inputs []struct {
-		Name string `json:"name"`
+		Name  string `json:"name"`
+		Label string `json:"label"`
 	} `json:"inputs"`
 	Nodes []*savedNode `json:"nodes"`
 	Links []link       `json:"links"`
@@ -33,6 +34,31 @@ func (s *subgraph) slot(outer *savedNode, name string) int {
 	return slices.IndexFunc(outer.Inputs, func(in savedInput) bool { return in.Name == name })
 }
 
+// fields returns the inputs of a subgraph that its node shows as fields: those that set a field within.
+func (s *subgraph) fields(outer *savedNode) (names []string) {
+	if len(s.Inputs) == 0 {
+		for _, in := range outer.Inputs {
+			if in.isField() {
+				names = append(names, in.Name)
+			}
+		}
+		return names
+	}
+	shown := map[int]bool{}
+	for _, l := range s.Links {
+		at := slices.IndexFunc(s.Nodes, func(n *savedNode) bool { return n != nil && n.ID.String() == l.to })
+		if l.from == inlet && at >= 0 && l.toSlot >= 0 && l.toSlot < len(s.Nodes[at].Inputs) && s.Nodes[at].Inputs[l.toSlot].isField() {
+			shown[l.slot] = true
+		}
+	}
+	for slot, in := range s.Inputs {
+		if shown[slot] {
+			names = append(names, in.Name)
+		}
+	}
+	return names
+}
+
 const (
 	inlet  = "-10"
 	outlet = "-20"
@@ -48,20 +74,27 @@ const (
 type unfolder struct {
 	definitions map[string]*subgraph
 	flat        workflow
-	links       int64 // the last id that was given
-	nodes       int   // visited so far
+	hosts       map[string]host // the nodes that stand for subgraphs, by their ids in the unfolded workflow
+	links       int64           // the last id that was given
+	nodes       int             // visited so far
 }
 
-// unfold returns a workflow without subgraphs. Its links have new ids.
-func unfold(w workflow) (workflow, error) {
-	u := unfolder{definitions: map[string]*subgraph{}}
+// host is a node that stands for a subgraph.
+type host struct {
+	*savedNode
+	within *subgraph
+}
+
+// unfold unfolds a workflow. The links have new ids.
+func unfold(w workflow) (*unfolder, error) {
+	u := &unfolder{definitions: map[string]*subgraph{}, hosts: map[string]host{}}
 	for _, s := range w.Definitions.Subgraphs {
 		if s != nil {
 			u.definitions[s.ID] = s
 		}
 	}
 	err := u.graph("", w.Nodes, w.Links, maxNesting)
-	return u.flat, err
+	return u, err
 }
 
 // graph adds the nodes and links of a graph. path is the prefix of the nodes' ids.
@@ -89,6 +122,7 @@ func (u *unfolder) graph(path string, nodes []*savedNode, links []link, depth in
 			continue
 		}
 		folded[n.ID.String()] = true
+		u.hosts[made.ID.String()] = host{made, within}
 		if err := u.inside(made, within, depth-1); err != nil {
 			return err
 		}
@@ -219,10 +253,8 @@ func shownValues(outer *savedNode, s *subgraph) (fields []shownValue, err error)
 		return nil, nil
 	}
 	if len(proxies) == 0 {
-		for _, in := range outer.Inputs {
-			if len(in.Widget) > 0 && string(in.Widget) != "null" {
-				proxies = append(proxies, []any{"-1", in.Name})
-			}
+		for _, name := range s.fields(outer) {
+			proxies = append(proxies, []any{"-1", name})
 		}
 	}
 	if len(proxies) != len(values) {

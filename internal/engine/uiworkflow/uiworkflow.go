@@ -32,6 +32,16 @@ func Text(file []byte) ([]byte, error) {
 // Prompt returns the prompt in a text, which is a prompt, a body of POST /prompt, or a workflow as the editor saves
 // it. Any other text is Invalid. The caller bounds the text's size and depth.
 func Prompt(data []byte, classes Classes) (json.RawMessage, error) {
+	d, err := Read(data, classes)
+	if err != nil {
+		return nil, err
+	}
+	return d.Prompt, nil
+}
+
+// Read reads a text as Prompt does, and returns with the prompt what the drawing says about its fields. Of a prompt, the
+// drawing has no fields.
+func Read(data []byte, classes Classes) (*Drawing, error) {
 	var top map[string]json.RawMessage
 	if err := json.Unmarshal(data, &top); err != nil {
 		return nil, fault.Wrap(err, fault.Invalid, fault.CodeInvalidWorkflow, "The file holds neither a workflow in JSON nor a PNG.")
@@ -40,9 +50,9 @@ func Prompt(data []byte, classes Classes) (json.RawMessage, error) {
 		return convert(data, classes)
 	}
 	if inner, ok := top["prompt"]; ok && isObject(inner) {
-		return inner, nil
+		return &Drawing{Prompt: inner, u: &unfolder{}}, nil
 	}
-	return bytes.TrimSpace(data), nil
+	return &Drawing{Prompt: bytes.TrimSpace(data), u: &unfolder{}}, nil
 }
 
 func isObject(raw json.RawMessage) bool {
@@ -55,11 +65,15 @@ func invalid(format string, args ...any) error {
 
 // workflow holds the parts of a saved workflow that a prompt needs.
 type workflow struct {
+	ID          string       `json:"id"`
 	Nodes       []*savedNode `json:"nodes"`
 	Links       []link       `json:"links"`
 	Definitions struct {
 		Subgraphs []*subgraph `json:"subgraphs"`
 	} `json:"definitions"`
+	Extra struct {
+		App json.RawMessage `json:"linearData"` // what the author chose in App Mode; see App
+	} `json:"extra"`
 }
 
 type savedNode struct {
@@ -80,11 +94,14 @@ type savedNode struct {
 }
 
 type savedInput struct {
+	Label  string          `json:"label"` // by which the author calls the input
 	Name   string          `json:"name"`
 	Type   any             `json:"type"`
 	Link   *int64          `json:"link"`
 	Widget json.RawMessage `json:"widget"` // set if the input is also a field
 }
+
+func (in savedInput) isField() bool { return len(in.Widget) > 0 && string(in.Widget) != "null" }
 
 type savedOutput struct {
 	Type any `json:"type"`
@@ -155,6 +172,7 @@ type converter struct {
 	classes Classes
 	nodes   map[string]*savedNode
 	links   map[int64]link
+	inputs  map[string]map[string]any // of the nodes of the prompt
 }
 
 // promptNode is a node of a prompt.
@@ -166,25 +184,25 @@ type promptNode struct {
 	} `json:"_meta"`
 }
 
-func convert(data []byte, classes Classes) (json.RawMessage, error) {
+func convert(data []byte, classes Classes) (*Drawing, error) {
 	var w workflow
 	if err := json.Unmarshal(data, &w); err != nil {
 		return nil, fault.Wrap(err, fault.Invalid, fault.CodeInvalidWorkflow,
 			"The workflow does not have the form in which the editor saves one: %s.", err.Error())
 	}
-	flat, err := unfold(w)
+	u, err := unfold(w)
 	if err != nil {
 		return nil, err
 	}
-	c := converter{classes: classes, nodes: map[string]*savedNode{}, links: map[int64]link{}}
-	for _, n := range flat.Nodes {
+	c := converter{classes: classes, nodes: map[string]*savedNode{}, links: map[int64]link{}, inputs: map[string]map[string]any{}}
+	for _, n := range u.flat.Nodes {
 		c.nodes[n.ID.String()] = n
 	}
-	for _, l := range flat.Links {
+	for _, l := range u.flat.Links {
 		c.links[l.id] = l
 	}
 	prompt := map[string]promptNode{}
-	for _, n := range flat.Nodes {
+	for _, n := range u.flat.Nodes {
 		if virtual(n.Type) || n.Mode == muted || n.Mode == bypassed {
 			continue
 		}
@@ -192,9 +210,11 @@ func convert(data []byte, classes Classes) (json.RawMessage, error) {
 		if err != nil {
 			return nil, err
 		}
-		prompt[n.ID.String()] = made
+		prompt[n.ID.String()], c.inputs[n.ID.String()] = made, made.Inputs
 	}
-	return json.Marshal(prompt)
+	d := newDrawing(w, u, c)
+	d.Prompt, err = json.Marshal(prompt)
+	return d, err
 }
 
 // virtual reports whether a node exists only in the editor.
@@ -203,17 +223,21 @@ func virtual(class string) bool {
 }
 
 func (c *converter) node(n *savedNode) (promptNode, error) {
-	class, ok := c.classes.Lookup(n.Type)
-	if !ok {
-		return promptNode{}, invalid("Node %s is of class %.100q, which this installation cannot run.", n.ID, n.Type)
-	}
 	made := promptNode{Class: n.Type, Inputs: map[string]any{}}
 	made.Meta.Title = n.Title
-	if n.Title == "" {
-		made.Meta.Title = class.DisplayName
-	}
-	if err := values(n, class, made.Inputs); err != nil {
-		return promptNode{}, err
+	class, ok := c.classes.Lookup(n.Type)
+	switch {
+	case !ok && !byName(n, made.Inputs):
+		return promptNode{}, invalid("Node %s is of class %.100q, which this installation cannot run.", n.ID, n.Type)
+	case !ok:
+		class = unknownClass(n)
+	default:
+		if n.Title == "" {
+			made.Meta.Title = class.DisplayName
+		}
+		if err := values(n, class, made.Inputs); err != nil {
+			return promptNode{}, err
+		}
 	}
 	for name, value := range n.set {
 		if isWidget(class, name) {
@@ -232,6 +256,17 @@ func (c *converter) node(n *savedNode) (promptNode, error) {
 		}
 	}
 	return made, nil
+}
+
+// unknownClass returns a class with the fields that a drawing shows of a node.
+func unknownClass(n *savedNode) *node.Class {
+	class := &node.Class{Name: n.Type}
+	for _, in := range n.Inputs {
+		if in.isField() {
+			class.Inputs = append(class.Inputs, node.Input{Name: in.Name, Type: node.String})
+		}
+	}
+	return class
 }
 
 // source returns the output that a link finally reads: reroutes and bypassed nodes pass on their inputs. A link from

@@ -167,7 +167,7 @@ func TestNonWorkflowIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, file := range map[string]string{
 		"no JSON":          "GIF89a",
-		"an unknown class": `{"nodes":[{"id":1,"type":"Odd","mode":0}],"links":[]}`,
+		"an unknown class": `{"nodes":[{"id":1,"type":"Odd","mode":0,"widgets_values":[1]}],"links":[]}`,
 		"subgraphs that hold one another": `{"nodes":[{"id":1,"type":"x"}],"links":[],"definitions":{"subgraphs":[{"id":"x","nodes":[{"id":1,` +
 			`"type":"x"},{"id":2,"type":"x"}]}]}}`,
 		"a subgraph within itself": `{"nodes":[{"id":1,"type":"x"}],"links":[],"definitions":{"subgraphs":[{"id":"x","nodes":[{"id":1,` +
