@@ -126,8 +126,11 @@ func kindOf(class *node.Class, in node.Input, value any) (Kind, error) {
 		switch {
 		case definitionOf(in).Many:
 			return Any, nil
-		case len(in.Options) == 0 && slices.Contains(class.Checked, in.Name): // only the server knows the choices
-			return Text, nil
+		case len(in.Options) == 0 && slices.Contains(class.Checked, in.Name): // only the server knows the choices, or they are no texts
+			if value == nil {
+				return Text, nil
+			}
+			return kindOfValue(value), nil
 		}
 		return Choice, nil
 	default:

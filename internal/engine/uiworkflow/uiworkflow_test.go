@@ -97,6 +97,30 @@ func TestASavedWorkflowBecomesItsPrompt(t *testing.T) {
 	}
 }
 
+// TestValuesOfFieldsAreReadInTheirOrder reads fields that the editor saves with further values beside them.
+func TestValuesOfFieldsAreReadInTheirOrder(t *testing.T) {
+	t.Parallel()
+	choices := []json.RawMessage{[]byte(`"COMFY_DYNAMICCOMBO_V3"`), []byte(`{"options":[
+		{"key":"plain","inputs":{"required":{}}},
+		{"key":"fine","inputs":{"required":{"seed":["INT",{"control_after_generate":true}],"step":["INT",{}]}}}]}`)}
+	class := &node.Class{Remote: true, Inputs: []node.Input{
+		{Name: "mode", Type: node.DynamicComboType, Section: node.Optional, Declared: choices},
+		{Name: "chance", Type: node.Int, Declared: []json.RawMessage{[]byte(`"INT"`), []byte(`{"control_after_generate":true}`)}},
+		{Name: "box", Type: node.BoundingBox},
+		{Name: "view", Type: "LOAD_3D"},
+		{Name: "width", Type: node.Int},
+	}}
+	for values, want := range map[string]string{
+		`["fine",7,"randomize",2,9,"fixed",{"x":1},1,2,3,4,"upload3dmodel","uploadExtraResources","clear","v",512]`: `{` +
+			`"mode":"fine","mode.seed":7,"mode.step":2,"chance":9,"box":{"x":1},"view":"v","width":512}`,
+		`["plain",9,{"x":1},"v",512]`: `{"mode":"plain","chance":9,"box":{"x":1},"view":"v","width":512}`,
+	} {
+		got, err := read([]byte(`{"nodes":[{"id":1,"type":"Many","widgets_values":`+values+`}],"links":[]}`), classes{"Many": class})
+		require.NoError(t, err)
+		require.JSONEq(t, `{"1":{"inputs":`+want+`,"class_type":"Many","_meta":{"title":""}}}`, string(got))
+	}
+}
+
 // nested has a subgraph that contains another one and occurs twice: once with values of its own, once bypassed.
 const nested = `{"nodes":[
 	{"id":1,"type":"Loader","mode":0,"inputs":[],"outputs":[{"type":"MODEL"},{"type":"CLIP"}],"widgets_values":["sd15.safetensors"]},` +

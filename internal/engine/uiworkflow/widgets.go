@@ -13,12 +13,18 @@ import (
 // widgetTypes are the types of inputs that the editor shows as fields.
 var widgetTypes = []node.Type{
 	node.Int, node.Float, node.String, node.Boolean, node.Combo, node.DynamicComboType, node.Color, node.BoundingBox,
-	"BOUNDING_BOXES", "COLORS", "CURVE", "COMPOSITOR", "IMAGECOMPARE", "LOAD_3D", "AUDIO_RECORD", "WEBCAM",
+	"BOUNDING_BOXES", "COLORS", "CURVE", "COMPOSITOR", "IMAGECOMPARE", load3D, "AUDIO_RECORD", "WEBCAM",
 }
 
 // controls are the changes that the editor may make to a seed after a run. It saves the choice as a value after the
 // seed's.
 var controls = []string{"fixed", "increment", "decrement", "randomize"}
+
+// load3D is the type of the field that shows a model in three dimensions. The editor saves the names of its buttons as values
+// before it.
+const load3D node.Type = "LOAD_3D"
+
+var buttons = []string{"upload3dmodel", "uploadExtraResources", "clear"}
 
 // widgets returns the inputs of a class that the editor shows as fields, in their order on the screen: required
 // inputs, then optional ones. The inputs of every choice follow the input that makes the choice.
@@ -114,6 +120,10 @@ func values(n *savedNode, class *node.Class, inputs map[string]any) error {
 	// Inputs that only a newer version of the class has are not listed and keep their defaults.
 	for all := fields(class); len(all) > 0 && len(listed) > 0; {
 		in := all[0]
+		if in.Type == load3D && isText(listed[0], buttons...) {
+			listed = listed[1:]
+			continue
+		}
 		all, inputs[in.Name] = all[1:], listed[0]
 		for _, choice := range choicesOf(in) {
 			if isText(listed[0], choice.Key) {
@@ -176,7 +186,14 @@ func byName(n *savedNode, inputs map[string]any) bool {
 
 // controlled reports whether the editor shows a control of the next value beside an input.
 func controlled(in node.Input) bool {
-	return in.Control != nil && in.Control != false || in.Type == node.Int && (in.Name == "seed" || in.Name == "noise_seed")
+	var declared struct {
+		Control any `json:"control_after_generate"`
+	}
+	if len(in.Declared) > 1 && json.Unmarshal(in.Declared[1], &declared) == nil && in.Control == nil {
+		in.Control = declared.Control
+	}
+	name := in.Name[strings.LastIndex(in.Name, ".")+1:]
+	return in.Control != nil && in.Control != false || in.Type == node.Int && (name == "seed" || name == "noise_seed")
 }
 
 // isText reports whether a value is one of the texts.
