@@ -24,6 +24,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/action"
 	"github.com/millrace-dev/millrace/internal/operate/assets"
 	"github.com/millrace-dev/millrace/internal/operate/calls"
+	"github.com/millrace-dev/millrace/internal/operate/deployments"
 	"github.com/millrace-dev/millrace/internal/operate/doctor"
 	"github.com/millrace-dev/millrace/internal/operate/events"
 	"github.com/millrace-dev/millrace/internal/operate/jobs"
@@ -47,6 +48,7 @@ type Deps struct {
 	Accounts       accounts.Service
 	Servers        *servers.Service
 	Webhooks       *webhooks.Service
+	Deployments    *deployments.Service
 	Doctor         doctor.Examiner
 	Metrics        http.Handler   // nil = no route for metrics
 	TrustedProxies []netip.Prefix // proxies whose X-Forwarded-For is trusted
@@ -119,6 +121,8 @@ func (s *server) table() map[string]route {
 	addActions(all, servers.Actions, s.Servers)
 	addActions(all, webhooks.Actions, s.Webhooks)
 	addActions(all, doctor.Actions, s.Doctor)
+	addActions(all, deployments.Actions, s.Deployments)
+	addActions(all, deployments.Deploying, s.Deployments)
 	all[servers.Add.Route] = route{s.addServer, nil}
 	if s.Metrics != nil {
 		all["GET /metrics"] = route{s.showMetrics, nil}

@@ -193,9 +193,16 @@ func isLoopback(name string) bool {
 	return err == nil && ip.IsLoopback()
 }
 
-// BaseURL returns the base of absolute links in the answer to r, without a trailing slash: the configured public URL,
-// or else the request's own address. Forwarded headers are used only if a trusted proxy sent them.
+// BaseURL returns the base of absolute links in the answer to r, without a trailing slash. Below the path of a deployment, links
+// stay there.
 func (e *Edge) BaseURL(r *http.Request) string {
+	m, _ := mountOf(r)
+	return e.serviceURL(r) + m.path
+}
+
+// serviceURL returns the base of absolute links of the whole service: the configured public URL,
+// or else the request's own address. Forwarded headers are used only if a trusted proxy sent them.
+func (e *Edge) serviceURL(r *http.Request) string {
 	if e.public != nil {
 		return e.public.String()
 	}

@@ -139,7 +139,7 @@ func (e *Edge) EditorCookie(r *http.Request, key string) *http.Cookie {
 }
 
 func (e *Edge) editorCookie(r *http.Request) (name string, secure bool, path string) {
-	base, err := url.Parse(e.BaseURL(r))
+	base, err := url.Parse(e.serviceURL(r))
 	if err != nil {
 		base = &url.URL{}
 	}
@@ -222,7 +222,7 @@ func (e *Edge) ownOrigin(r *http.Request, origin string) bool {
 	if err != nil || from.Host == "" { // the origin "null" has no host
 		return false
 	}
-	base, err := url.Parse(e.BaseURL(r))
+	base, err := url.Parse(e.serviceURL(r))
 	if err != nil || base.Scheme == "https" && from.Scheme != "https" {
 		return false
 	}

@@ -81,6 +81,8 @@ type Deps struct {
 	Storage  Storage       // nil = the storage of accounts is not limited
 	Cookies  Sealer        // seals the keys in an editor's cookies; nil = cookies are not credentials
 	Logger   *slog.Logger
+
+	Deployments Deployments // nil = there are none
 }
 
 // Edge is the part of a service that all surfaces share.
@@ -166,7 +168,7 @@ func (e *Edge) Handler(routes []Route, unknown func(*gin.Context) error) (http.H
 		paths[r.Path] = append(paths[r.Path], r.Method)
 	}
 	g.NoMethod(e.wrap(Route{Access: Public, Handle: paths.refuse}))
-	return e.shareWith(e.opts.AllowedOrigins, e.stripPrefix(escapeSemicolons(g))), nil
+	return e.shareWith(e.opts.AllowedOrigins, e.stripPrefix(mounted(escapeSemicolons(g)))), nil
 }
 
 // escapeSemicolons makes a semicolon part of a value, as in preview=webp;90, which editors send. net/url drops a
@@ -272,6 +274,9 @@ func (e *Edge) wrap(r Route) gin.HandlerFunc {
 		}
 		defer request.Watch(c.Request)()
 		err := e.Authorize(c, r.Access)
+		if err == nil && r.Access != Public {
+			err = e.findMount(c)
+		}
 		if err == nil && r.Access == Store {
 			err = e.CheckSpace(c, Caller(c).Account)
 		}

@@ -152,6 +152,9 @@ func redactSecrets(sub *job.Submission, secrets ...string) {
 	for name, value := range sub.Metadata {
 		sub.Metadata[name] = redactText(value, secrets)
 	}
+	for name, value := range sub.Inputs {
+		sub.Inputs[name] = redactJSON(value, secrets)
+	}
 }
 
 func redactText(text string, secrets []string) string {
@@ -227,7 +230,14 @@ func Find(c *gin.Context, reader Reader) (job.Job, error) {
 	if err != nil {
 		return job.Job{}, fault.New(fault.NotFound, fault.CodeJobNotFound, "no such job")
 	}
-	return reader.ByPublicID(c.Request.Context(), edge.Caller(c).Account, id)
+	j, err := reader.ByPublicID(c.Request.Context(), edge.Caller(c).Account, id)
+	if err == nil && !OfMount(c, j) {
+		return job.Job{}, fault.New(fault.NotFound, fault.CodeJobNotFound, "no such job")
+	}
+	if err == nil && edge.Mount(c) != nil {
+		edge.NameVersion(c, j.Deployment.Name, j.Deployment.Version)
+	}
+	return j, err
 }
 
 // AllStates returns every state of a job.

@@ -69,7 +69,8 @@ func (s *Surface) renderJob(c *gin.Context, j job.Job) (jobBody, error) {
 
 // renderPlaced is renderJob with a known position in the queue; nil = not queued.
 func (s *Surface) renderPlaced(c *gin.Context, j job.Job, position *int64) (jobBody, error) {
-	base := s.Edge.BaseURL(c.Request)
+	base, names, whole := s.Edge.BaseURL(c.Request), jobio.NamesOf(c, s.Edge, j), j
+	j = names.Job(j)
 	self := base + "/api/v2/jobs/" + string(j.PublicID())
 	body := jobBody{
 		ID: j.PublicID(), Status: j.State, CreatedAt: edge.Timestamp(j.SubmittedAt), StartedAt: edge.TimestampOrNil(runningSince(j)),
@@ -78,16 +79,17 @@ func (s *Surface) renderPlaced(c *gin.Context, j job.Job, position *int64) (jobB
 		URLs: jobURLs{Self: self, Events: self + "/events", Cancel: self + "/cancel"}, Metrics: metrics(j),
 		Metadata: j.Metadata, OutputsReused: j.OutputsReused(), Priority: priorityOf(j),
 	}
-	if s.Logs != nil {
+	if s.Logs != nil && edge.Mount(c) == nil {
 		body.URLs.Logs = self + "/logs"
 	}
 	if body.Metadata == nil {
 		body.Metadata = map[string]string{}
 	}
 	var err error
-	if body.Progress, err = jobio.Progress(c.Request.Context(), s.Steps, j); err != nil {
+	if body.Progress, err = jobio.Progress(c.Request.Context(), s.Steps, whole); err != nil {
 		return body, err
 	}
+	body.Progress = names.Progress(body.Progress)
 	waiting, err := jobio.Waiting(c.Request.Context(), s.Waits, j)
 	body.Waiting = waiting[j.ID]
 	return body, err
@@ -125,6 +127,9 @@ func renderError(j job.Job) *jobError {
 	e := &jobError{Code: string(j.Error.Code), Message: j.Error.Message}
 	if j.Error.Node != "" {
 		e.NodeID, e.ClassType = &j.Error.Node, &j.Error.Class
+	}
+	if j.Error.Class == "" {
+		e.ClassType = nil
 	}
 	if len(j.Error.Traceback) > 0 {
 		text := strings.Join(j.Error.Traceback, "\n")
@@ -192,6 +197,9 @@ func v2Query(c *gin.Context) (q jobs.Query, err error) {
 	if q.Limit, err = request.Limit(c, defaultListed); err != nil {
 		return q, err
 	}
+	if m := edge.Mount(c); m != nil {
+		q.Deployed = string(m.ID)
+	}
 	if q.Before, err = listing.Read(c, "cursor"); err != nil {
 		return q, err
 	}
@@ -256,6 +264,9 @@ type logResponse struct {
 
 // getLogs serves the log of a job, or 204 while the log is empty: GET /api/v2/jobs/{id}/logs.
 func (s *Surface) getLogs(c *gin.Context, j job.Job) error {
+	if err := jobio.CheckGraphs(c, "the log"); err != nil {
+		return err
+	}
 	log, err := s.Logs.Log(c.Request.Context(), j.Account, j.ID)
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"math"
@@ -18,7 +19,9 @@ import (
 	"github.com/millrace-dev/millrace/api/jobio"
 	"github.com/millrace-dev/millrace/api/limit"
 	"github.com/millrace-dev/millrace/api/request"
+	"github.com/millrace-dev/millrace/internal/domain/deployment"
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/engine/callable"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -38,6 +41,11 @@ type Keys interface {
 	Answered(ctx context.Context, account, operation, key string, made uuid.UUID) error
 }
 
+// Calls records calls of deployments; deployment.Service implements it.
+type Calls interface {
+	Call(ctx context.Context, c deployment.Call) (deployment.Called, error)
+}
+
 // Deps are the dependencies of the surface.
 type Deps struct {
 	Edge    *edge.Edge
@@ -52,6 +60,7 @@ type Deps struct {
 	Waits   jobio.Waits // nil = no job waits for a ComfyUI server
 	Logs    *job.Logs   // nil = jobs have no logs
 	Ends    *Ends       // nil = requests cannot wait for the end of a job
+	Calls   Calls       // nil = there are no deployments
 }
 
 // Options are the tunables of the surface.
@@ -91,6 +100,7 @@ func (s *Surface) jobRoutes() []edge.Route {
 		edge.Route{Method: http.MethodPost, Path: "/jobs", Access: edge.Store, Limit: s.opts.MaxPrompt, Handle: s.postJob},
 		edge.Route{Method: http.MethodGet, Path: "/jobs", Handle: s.listJobs, Gate: s.Edge.JobLists},
 		edge.Route{Method: http.MethodGet, Path: "/jobs/:id", Handle: edge.Of(s.find, s.writeJob)},
+		edge.Route{Method: http.MethodGet, Path: "/openapi.json", Handle: s.getDocument},
 		edge.Route{Method: http.MethodGet, Path: "/jobs/:id/workflow", Handle: edge.Of(s.job, s.getWorkflow)},
 		edge.Route{Method: http.MethodPost, Path: "/jobs/:id/cancel", Access: edge.Write, Handle: edge.Of(s.job, s.cancelJob)},
 	)
@@ -113,15 +123,15 @@ func (s *Surface) postJob(c *gin.Context) error {
 	if err := request.Submission(c, &req, jobio.MaxMembers); err != nil {
 		return err
 	}
-	sub, err := req.submission()
+	sub, err := req.submission(edge.Mount(c))
 	if err != nil {
 		return err
 	}
 	if sub.IdempotencyKey, err = request.IdempotencyKey(c.Request); err != nil {
 		return err
 	}
-	if !jobio.IsNull(req.Webhook) || !jobio.IsNull(req.Inputs) {
-		return fault.New(fault.Invalid, fault.CodeInvalidWorkflow, "webhook_url and inputs are reserved: leave them out")
+	if err := req.checkReserved(c); err != nil {
+		return err
 	}
 	if sub, err = jobio.Prepare(c, s.Edge, sub); err != nil {
 		return err
@@ -133,9 +143,27 @@ func (s *Surface) postJob(c *gin.Context) error {
 	return s.writeCreated(c, sub, made)
 }
 
-func (r jobRequest) submission() (job.Submission, error) {
-	if len(r.Workflow) == 0 || r.Workflow[0] != '{' { // the parser of graphs checks the members
+// checkReserved refuses members that the route does not take: below the path of a deployment inputs only, elsewhere a graph only.
+func (r jobRequest) checkReserved(c *gin.Context) error {
+	if !jobio.IsNull(r.Webhook) || !jobio.IsNull(r.Inputs) && edge.Mount(c) == nil {
+		return fault.New(fault.Invalid, fault.CodeInvalidWorkflow, "webhook_url and inputs are reserved: leave them out")
+	}
+	if !jobio.IsNull(r.Workflow) {
+		return jobio.CheckGraphs(c, "a workflow in place of the inputs")
+	}
+	return nil
+}
+
+func (r jobRequest) submission(mount *edge.Mounted) (job.Submission, error) {
+	called := mount != nil && jobio.IsNull(r.Workflow)
+	if !called && (len(r.Workflow) == 0 || r.Workflow[0] != '{') { // the parser of graphs checks the members
 		return job.Submission{}, fault.New(fault.Invalid, fault.CodeInvalidWorkflow, "workflow must be an object: a graph in API format")
+	}
+	var inputs map[string]json.RawMessage
+	if called {
+		if err := json.Unmarshal(r.Inputs, &inputs); !jobio.IsNull(r.Inputs) && (err != nil || r.Inputs[0] != '{') {
+			return job.Submission{}, fault.New(fault.Invalid, fault.CodeInvalidInput, "inputs must be an object: the values of the inputs by name")
+		}
 	}
 	extra, err := r.extraData()
 	if err != nil {
@@ -152,7 +180,7 @@ func (r jobRequest) submission() (job.Submission, error) {
 	credential, rest := jobio.SplitCredential(extra)
 	return job.Submission{
 		Surface: job.SurfaceV2, Prompt: r.Workflow, ExtraData: rest, Credential: credential, ComfyOrg: jobio.ComfyOrg(extra), Number: number,
-		Metadata: labels,
+		Metadata: labels, Inputs: inputs,
 	}, nil
 }
 
@@ -251,6 +279,22 @@ func (s *Surface) writeJob(c *gin.Context, j job.Job) error {
 	return edge.OK(c, body, err)
 }
 
+// getDocument describes the calls of a deployment: GET /api/v2/openapi.json below its path.
+func (s *Surface) getDocument(c *gin.Context) error {
+	m := edge.Mount(c)
+	if m == nil {
+		return httperr.NoSuchPath()
+	}
+	version := cmp.Or(m.Pinned, m.Live)
+	schema, err := s.Edge.Deployments.Schema(c.Request.Context(), m.Deployment, version)
+	if err != nil {
+		return err
+	}
+	return edge.OK(c, schema.OpenAPI(callable.Service{
+		Deployment: m.Name, Version: version, BaseURL: s.Edge.BaseURL(c.Request) + "/api/v2",
+	}), nil)
+}
+
 type workflowResponse struct {
 	Workflow json.RawMessage `json:"workflow"`
 	Format   string          `json:"format"`
@@ -259,6 +303,9 @@ type workflowResponse struct {
 // getWorkflow returns the graph that ran, without extra_data: GET /api/v2/jobs/{id}/workflow. References to assets
 // are replaced by the names of their files.
 func (s *Surface) getWorkflow(c *gin.Context, j job.Job) error {
+	if err := jobio.CheckGraphs(c, "the graph"); err != nil {
+		return err
+	}
 	src, err := s.Sources.Load(c.Request.Context(), j.Account, j.ID)
 	if err != nil {
 		return err

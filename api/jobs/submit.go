@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/internal/domain/deployment"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
@@ -23,9 +24,9 @@ const operation = "jobs"
 // made a job of the same submission, that job is the answer. If the key is in use otherwise and the workflow is invalid too,
 // the refusal names the key.
 func (s *Surface) submit(c *gin.Context, sub job.Submission) (job.Job, error) {
-	done, err := s.Jobs.Submit(c.Request.Context(), sub)
+	done, err := s.record(c, sub)
 	if err == nil || sub.IdempotencyKey == "" || s.Keys == nil {
-		return done.Job, err
+		return done, err
 	}
 	switch fault.CodeOf(err) {
 	case fault.CodeWorkflowFormatUI, fault.CodeSubscriptionInactive: // refused before the key is checked
@@ -40,6 +41,25 @@ func (s *Surface) submit(c *gin.Context, sub job.Submission) (job.Job, error) {
 		err = reused
 	}
 	return made, err
+}
+
+// record records a submission. Below the path of a deployment, values of inputs are a call of it.
+func (s *Surface) record(c *gin.Context, sub job.Submission) (job.Job, error) {
+	m := edge.Mount(c)
+	if m == nil || s.Calls == nil {
+		done, err := s.Jobs.Submit(c.Request.Context(), sub)
+		return done.Job, err
+	}
+	if len(sub.Prompt) > 0 {
+		sub.Deployment = &job.Deployed{ID: string(m.ID), Name: m.Name}
+		done, err := s.Jobs.Submit(c.Request.Context(), sub)
+		return done.Job, err
+	}
+	called, err := s.Calls.Call(c.Request.Context(), deployment.Call{Deployment: string(m.ID), Version: m.Pinned, Submission: sub})
+	if err == nil {
+		edge.NameVersion(c, called.Deployment.Name, called.Version)
+	}
+	return called.Job, err
 }
 
 // made returns the job that an unanswered request with the same key and submission made.
@@ -58,6 +78,9 @@ func (s *Surface) made(ctx context.Context, sub job.Submission) (made job.Job, o
 	src, err := s.Sources.Load(ctx, sub.Account, made.ID)
 	if err != nil {
 		return job.Job{}, false, err
+	}
+	if len(sub.Prompt) == 0 { // a call: its values decide, not the version that answered
+		return made, src.Asked == deployment.Digest(sub.Inputs), nil
 	}
 	same, err := sameSubmission(made, src, sub)
 	return made, same, err

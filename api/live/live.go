@@ -109,7 +109,7 @@ func (s *Surface) getEvents(c *gin.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(c.Request.Context(), sseMaxTime)
 	defer cancel()
-	e := &eventStream{surface: s, c: c, ctx: ctx, base: s.Edge.BaseURL(c.Request), out: http.NewResponseController(c.Writer), job: j}
+	e := &eventStream{surface: s, c: c, ctx: ctx, base: s.Edge.BaseURL(c.Request), names: jobio.NamesOf(c, s.Edge, j), out: http.NewResponseController(c.Writer), job: j}
 	e.writeHeaders()
 	defer edge.SetWriteTimeout(e.out, 0) //nolint:errcheck // a connection that fails has no requests to come
 	if err := e.run(sub, snap); err != nil && !isEndOfStream(err) {
@@ -134,6 +134,7 @@ type eventStream struct {
 	c       *gin.Context
 	ctx     context.Context //nolint:containedctx // the request's, bounded; the stream lives as long
 	base    string
+	names   jobio.Names
 	out     *http.ResponseController
 
 	job          job.Job // as last sent
@@ -302,7 +303,7 @@ func (e *eventStream) flushThrottled() error {
 		e.progress = nil
 		if p.Value >= e.high {
 			e.high = p.Value
-			if err := e.event("progress", p); err != nil {
+			if err := e.event("progress", e.names.Progress(p)); err != nil {
 				return err
 			}
 		}
@@ -310,9 +311,18 @@ func (e *eventStream) flushThrottled() error {
 	if m := e.preview; m != nil {
 		e.preview = nil
 		f := m.Frame
-		return e.event("preview", previewEvent{f.Node, f.ContentType, base64.StdEncoding.EncodeToString(f.Data)})
+		return e.event("preview", previewEvent{e.shown(f), f.ContentType, base64.StdEncoding.EncodeToString(f.Data)})
 	}
 	return nil
+}
+
+// shown returns the node of a frame as the client knows it.
+func (e *eventStream) shown(f *stream.Frame) string {
+	_, _, real := f.Within.Places(f.Node)
+	if name := e.names.Node(real); name != real {
+		return name
+	}
+	return f.Node
 }
 
 func (e *eventStream) newPosition() error {
@@ -326,7 +336,7 @@ func (e *eventStream) newPosition() error {
 
 // newOutputs sends the outputs that were not sent yet.
 func (e *eventStream) newOutputs() error {
-	for _, o := range jobio.Outputs(e.job) {
+	for _, o := range jobio.Outputs(e.names.Job(e.job)) {
 		if slices.Contains(e.outputs, o.File.Asset) {
 			continue
 		}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/accounts"
 	"github.com/millrace-dev/millrace/internal/operate/assets"
 	"github.com/millrace-dev/millrace/internal/operate/calls"
+	"github.com/millrace-dev/millrace/internal/operate/deployments"
 	"github.com/millrace-dev/millrace/internal/operate/doctor"
 	"github.com/millrace-dev/millrace/internal/operate/events"
 	"github.com/millrace-dev/millrace/internal/operate/histories"
@@ -134,7 +136,7 @@ func (in *Instance) adminHandler(metrics http.Handler) (http.Handler, error) {
 		Calls:  calls.New(in.pool, in.calls, func(context.Context) (blob.Store, error) { return in.blobs, nil }, engine, operate.Session{}),
 		Assets: assets.New(in.pool, engine), Events: events.Service{Pool: in.pool, Registry: in.types},
 		Views: shared.Views, Queues: shared.Queues, Accounts: shared.Accounts, Servers: shared.Servers, Webhooks: shared.Webhooks,
-		Doctor: shared.Doctor, Metrics: metrics, TrustedProxies: in.cfg.Proxies, Log: in.log,
+		Deployments: in.OperatedDeployments(), Doctor: shared.Doctor, Metrics: metrics, TrustedProxies: in.cfg.Proxies, Log: in.log,
 	}, in.cfg.AdminToken)
 }
 
@@ -143,6 +145,13 @@ func (in *Instance) OperatedWebhooks() *operatewebhooks.Service {
 	return &operatewebhooks.Service{
 		Endpoints: in.webhookService(), Store: webhookstore.New(in.pool, in.events), Reader: webhooks.NewReader(in.pool, in.types),
 		Accounts: accountstore.New(in.pool),
+	}
+}
+
+// OperatedDeployments returns the service of operators for deployments.
+func (in *Instance) OperatedDeployments() *deployments.Service {
+	return &deployments.Service{
+		Deployments: in.Deployments(nil), Accounts: accountstore.New(in.pool), Base: cmp.Or(in.cfg.PublicURL, "http://"+in.cfg.Addr),
 	}
 }
 

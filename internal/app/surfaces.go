@@ -32,6 +32,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/comfyui/catalogue"
 	"github.com/millrace-dev/millrace/internal/config/version"
 	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/domain/deployment"
 	"github.com/millrace-dev/millrace/internal/domain/hidden"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/job/credentials"
@@ -42,6 +43,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/partner/catalog"
 	modelrouter "github.com/millrace-dev/millrace/internal/partner/router"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
+	"github.com/millrace-dev/millrace/internal/postgres/deploymentstore"
 	"github.com/millrace-dev/millrace/internal/postgres/keystore"
 	"github.com/millrace-dev/millrace/internal/postgres/livestore"
 	"github.com/millrace-dev/millrace/internal/postgres/operatestore"
@@ -191,22 +193,44 @@ func (in *Instance) JobService() *job.Service {
 	return job.NewService(deps)
 }
 
+// Deployments accepts commands on deployments, and calls, which it submits to jobs.
+func (in *Instance) Deployments(jobs deployment.Submitter) *deployment.Service {
+	return deployment.NewService(deployment.Deps{
+		Store: deploymentstore.New(in.pool, in.events), Blobs: in.blobs, Validator: &graph.Validator{Classes: in.classes}, Limits: in.limits(),
+		Files: in.files, Jobs: jobs, Assets: in.assetService(in.uploads), Space: in.fits,
+		Fetch: outbound.New(outbound.Options{}).Sources(outbound.Bounds{Bytes: in.cfg.MaxUpload}),
+	})
+}
+
+// fits refuses a file of an account for which there is no space.
+func (in *Instance) fits(ctx context.Context, account string, bytes int64) error {
+	if err := (readiness{in}).CheckSpace(); err != nil {
+		return err
+	}
+	quota, err := in.storage.Quota(ctx, account)
+	if err != nil {
+		return err
+	}
+	return quota.Fits(bytes)
+}
+
 // surfaces holds what several surfaces of the API share. Each surface has a method that builds it.
 type surfaces struct {
-	in      *Instance
-	edge    *edge.Edge
-	service *job.Service
-	submit  jobio.Commands // service, with a bounded number of submissions
-	reader  *jobs.Reader
-	live    *fanout.Fanout
-	ends    *apijobs.Ends
-	offers  *modelrouter.Offers
-	cursors *catalog.Cursors
-	steps   *livestore.Progress
-	servers *serverstore.Store
-	offered *catalogue.Catalogue // by ComfyUI servers, besides their classes
-	media   []string             // origins of pictures and films beside the service's own
-	files   *webeditor.Dir       // of a web editor, or nil
+	in          *Instance
+	edge        *edge.Edge
+	service     *job.Service
+	submit      jobio.Commands // service, with a bounded number of submissions
+	reader      *jobs.Reader
+	live        *fanout.Fanout
+	ends        *apijobs.Ends
+	offers      *modelrouter.Offers
+	cursors     *catalog.Cursors
+	steps       *livestore.Progress
+	servers     *serverstore.Store
+	offered     *catalogue.Catalogue // by ComfyUI servers, besides their classes
+	deployments *deployment.Service
+	media       []string       // origins of pictures and films beside the service's own
+	files       *webeditor.Dir // of a web editor, or nil
 }
 
 // newSurfaces makes the shared parts. It starts nothing.
@@ -229,7 +253,8 @@ func (in *Instance) newSurfaces(ctx context.Context) (*surfaces, error) {
 
 // openEdge makes what all surfaces share. Cookies are credentials if there is a web editor.
 func (s *surfaces) openEdge(ctx context.Context) (err error) {
-	deps := edge.Deps{Auth: s.in.auth, KeysOfV2: s.in.keys, Space: readiness{s.in}, Storage: s.in.storage, Logger: s.in.log}
+	s.deployments = s.in.Deployments(s.submit)
+	deps := edge.Deps{Deployments: s.deployments, Auth: s.in.auth, KeysOfV2: s.in.keys, Space: readiness{s.in}, Storage: s.in.storage, Logger: s.in.log}
 	if s.media, err = blob.Origins(ctx, s.in.blobs); err != nil {
 		return err
 	}
@@ -277,7 +302,7 @@ func (s *surfaces) onCloud() *cloud.Surface {
 func (s *surfaces) onV2() *apijobs.Surface {
 	return apijobs.New(apijobs.Deps{
 		Edge: s.edge, Jobs: s.submit, Reader: s.reader, Queue: s.in.jobs, Sources: s.in.sources(), Steps: s.steps, Links: s.in.signer,
-		Keys: keystore.New(s.in.pool), Names: s.in.files, Waits: s.servers, Ends: s.ends,
+		Keys: keystore.New(s.in.pool), Names: s.in.files, Waits: s.servers, Ends: s.ends, Calls: s.deployments,
 		Logs: &job.Logs{Events: s.in.events, Registry: s.in.types},
 	}, apijobs.Options{MaxPrompt: s.in.cfg.MaxBody, JobRetention: s.in.cfg.JobRetention, MaxWaits: s.in.cfg.MaxStreams})
 }

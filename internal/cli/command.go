@@ -10,17 +10,18 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/millrace-dev/millrace/internal/cli/deployments"
 	"github.com/millrace-dev/millrace/internal/cli/doctor"
 	"github.com/millrace-dev/millrace/internal/cli/histories"
 	"github.com/millrace-dev/millrace/internal/cli/models"
 	"github.com/millrace-dev/millrace/internal/cli/nodes"
 	"github.com/millrace-dev/millrace/internal/cli/service"
 	"github.com/millrace-dev/millrace/internal/cli/shell"
+	"github.com/millrace-dev/millrace/internal/cli/workers"
 	"github.com/millrace-dev/millrace/internal/config"
 	"github.com/millrace-dev/millrace/internal/operate/accounts"
 	"github.com/millrace-dev/millrace/internal/operate/assets"
 	"github.com/millrace-dev/millrace/internal/operate/calls"
+	"github.com/millrace-dev/millrace/internal/operate/deployments"
 	"github.com/millrace-dev/millrace/internal/operate/events"
 	"github.com/millrace-dev/millrace/internal/operate/jobs"
 	"github.com/millrace-dev/millrace/internal/operate/queues"
@@ -55,12 +56,13 @@ Start with:  millrace dev`,
 	root.PersistentFlags().StringVar(&s.Config.LogFormat, "log-format", s.Config.LogFormat, "log format: text or json (MILLRACE_LOG_FORMAT)")
 	root.AddCommand(
 		service.Dev(s), service.Serve(s), service.Migrate(s), service.Simulator(s),
-		histories.Command(s), deployments.Command(s), nodes.Command(s), models.Command(s), versionCommand(s), doctor.Command(s),
+		histories.Command(s), workers.Command(s), nodes.Command(s), models.Command(s), versionCommand(s), doctor.Command(s),
 		group(s, jobs.Actions, onDatabase(jobService)), group(s, calls.Actions, onLog(callService)),
 		group(s, assets.Actions, onDatabase(assetService)), group(s, events.Actions, openEvents),
 		group(s, views.Actions, onLog(viewService)), group(s, accounts.Actions, onLog(accountService)),
 		group(s, accounts.Keys, onLog(accountService)), group(s, queues.Actions, onLog(queueService)),
 		group(s, servers.Actions, openServers), group(s, webhooks.Actions, openWebhooks),
+		group(s, deployments.Actions, openDeployments), deployCommand(s),
 	)
 	finish(root)
 	return root

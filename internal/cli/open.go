@@ -15,6 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/action"
 	"github.com/millrace-dev/millrace/internal/operate/assets"
 	"github.com/millrace-dev/millrace/internal/operate/calls"
+	"github.com/millrace-dev/millrace/internal/operate/deployments"
 	"github.com/millrace-dev/millrace/internal/operate/events"
 	"github.com/millrace-dev/millrace/internal/operate/jobs"
 	"github.com/millrace-dev/millrace/internal/operate/queues"
@@ -150,4 +151,15 @@ func openWebhooks(ctx context.Context, s *shell.Shell, work func(*webhooks.Servi
 		s.Config.Webhooks.Allow = rules.WebhookAllow
 	}
 	return opened(ctx, s, (*app.Instance).OperatedWebhooks, work)
+}
+
+func openDeployments(ctx context.Context, s *shell.Shell, work func(*deployments.Service) error) error {
+	return opened(ctx, s, (*app.Instance).OperatedDeployments, work)
+}
+
+// deployCommand returns the command that publishes a graph.
+func deployCommand(s *shell.Shell) *cobra.Command {
+	cmd := shell.Command(s, deployments.Deploy, deployments.Deploy.Commands[0], openDeployments)
+	s.DatabaseFlags(cmd)
+	return cmd
 }

@@ -16,6 +16,7 @@ import (
 type Query struct {
 	States   []job.State       // any of these; empty = all
 	Metadata map[string]string // all of these
+	Deployed string            // id of a deployment: only its calls; "" = all
 	Before   int64             // Page.Next of the page before; 0 = from the newest
 	Limit    int               // default 20, at most 1,000
 }
@@ -71,7 +72,7 @@ func (r *Reader) List(ctx context.Context, account string, q Query) (Page, error
 
 // listed returns the places of the first jobs that q selects, in order.
 func (r *Reader) listed(ctx context.Context, account string, q Query, limit int) (places []place, err error) {
-	if len(q.States) == 0 && len(q.Metadata) == 0 {
+	if len(q.States) == 0 && len(q.Metadata) == 0 && q.Deployed == "" {
 		rows, err := q.rows(account, nil)
 		if err != nil {
 			return nil, err
@@ -122,6 +123,9 @@ func (q Query) rows(account string, except []string) (*selection, error) {
 		}
 		s.and(`metadata @> ` + s.Bind(json.RawMessage(want)) + `::jsonb`)
 	}
+	if q.Deployed != "" {
+		s.and(`deployment = ` + s.Bind(q.Deployed))
+	}
 	if len(except) > 0 {
 		s.and(`id not in (select unnest(` + s.Bind(except) + `::text[]))`)
 	}
@@ -134,6 +138,9 @@ func (q Query) matches(r row) bool {
 		return false
 	}
 	if len(q.States) > 0 && !slices.Contains(q.States, r.State.State) {
+		return false
+	}
+	if q.Deployed != "" && (r.State.Deployment == nil || r.State.Deployment.ID != q.Deployed) {
 		return false
 	}
 	for key, value := range q.Metadata {

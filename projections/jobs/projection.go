@@ -35,15 +35,19 @@ func NewProjection(registry *eventlog.Registry) projections.Projection {
 		return b.Write(ctx, tx, Name, upsert, func(r row, state string) ([]any, error) {
 			j := r.State
 			metadata, err := searchable(j.Metadata)
-			return []any{r.ID, j.Account, string(j.State), j.Number, r.First, r.Version, j.SubmittedAt, metadata, state}, err
+			var called *string
+			if j.Deployment != nil {
+				called = &j.Deployment.ID
+			}
+			return []any{r.ID, j.Account, string(j.State), j.Number, r.First, r.Version, j.SubmittedAt, metadata, called, state}, err
 		})
 	})
 }
 
 // upsert writes rows from one array for each column; the columns besides job are for searches.
-const upsert = `insert into ` + Name + ` (id, account, state, number, submitted, version, created_at, metadata, job)
+const upsert = `insert into ` + Name + ` (id, account, state, number, submitted, version, created_at, metadata, deployment, job)
 	select * from unnest($1::text[], $2::text[], $3::text[], $4::float8[], $5::bigint[], $6::bigint[], $7::timestamptz[],` +
-	` $8::jsonb[], $9::json[])
+	` $8::jsonb[], $9::text[], $10::json[])
 	on conflict (id) do update set state = excluded.state, version = excluded.version, job = excluded.job`
 
 // searchable returns the metadata of a job in a form that jsonb accepts.

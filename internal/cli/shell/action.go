@@ -86,7 +86,7 @@ func Command[S any](s *Shell, a action.For[S], c action.Command, open Opener[S])
 
 // flag adds the flag of a parameter.
 func (g *given[S]) flag(cmd *cobra.Command, p action.Param) {
-	f := cmd.Flags().VarPF(&flagValue{p: p, params: g.params}, p.Flag, "", p.Help)
+	f := cmd.Flags().VarPF(&flagValue{p: p, params: g.params}, p.Flag, p.Short, p.Help)
 	if p.Bool() {
 		f.NoOptDefVal = "true"
 	}

@@ -116,14 +116,16 @@ type Scope string
 const (
 	ScopeRead  Scope = "read"
 	ScopeWrite Scope = "write"
+	// ScopeGraphs lets a key read and submit graphs below the path of a deployment, which otherwise takes inputs only.
+	ScopeGraphs Scope = "graphs"
 )
 
 // ParseScope returns the scope of that name.
 func ParseScope(s string) (Scope, error) {
-	if sc := Scope(s); sc == ScopeRead || sc == ScopeWrite {
+	if sc := Scope(s); sc == ScopeRead || sc == ScopeWrite || sc == ScopeGraphs {
 		return sc, nil
 	}
-	return "", fmt.Errorf("scope %q is not one of read, write", s)
+	return "", fmt.Errorf("scope %q is not one of read, write, graphs", s)
 }
 
 // Identity is the caller that a valid credential identifies.

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/hashicorp/golang-lru/v2"
 
+	"github.com/millrace-dev/millrace/internal/engine/callable"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
@@ -16,8 +18,8 @@ import (
 type Content struct {
 	Graph   json.RawMessage   `json:"graph"`             // in API format
 	Drawing json.RawMessage   `json:"drawing,omitempty"` // from which the graph was made
-	Schema  json.RawMessage   `json:"schema"`
-	Classes map[string]string `json:"classes,omitempty"` // digest of the definition of each class that the graph uses
+	Schema  callable.Schema   `json:"schema"`
+	Classes map[string]string `json:"classes,omitempty"` // digest of the definition of each class that the graph uses, "" = it had none
 	Pin     Pin               `json:"pin,omitempty"`
 }
 
@@ -45,32 +47,60 @@ func (c Content) encode() ([]byte, error) {
 	return raw, nil
 }
 
+// names returns the names of the outputs by their nodes.
+func (c Content) names() map[string]string {
+	names := make(map[string]string, len(c.Schema.Outputs))
+	for _, out := range c.Schema.Outputs {
+		names[out.Node] = out.Name
+	}
+	return names
+}
+
+// targets returns the nodes that make the outputs.
+func (c Content) targets() []string {
+	nodes := make([]string, len(c.Schema.Outputs))
+	for i, out := range c.Schema.Outputs {
+		nodes[i] = out.Node
+	}
+	return nodes
+}
+
+// callee is a version that can be called: its content without the drawing, ready to be filled with values.
+type callee struct {
+	Content
+	template *callable.Template
+}
+
 // contentsKept bounds the contents that a process remembers. Most have some kilobytes.
 const contentsKept = 256
 
 // contents reads the contents of versions and remembers them without their drawings, which no call needs.
 type contents struct {
 	blobs blob.Store
-	kept  *lru.Cache[blob.Ref, Content]
+	kept  *lru.Cache[blob.Ref, *callee]
 }
 
 func newContents(blobs blob.Store) contents {
-	kept, _ := lru.New[blob.Ref, Content](contentsKept) // it fails for a size below one only
+	kept, _ := lru.New[blob.Ref, *callee](contentsKept) // it fails for a size below one only
 	return contents{blobs: blobs, kept: kept}
 }
 
-// callable returns the content of a version without its drawing.
-func (c contents) callable(ctx context.Context, digest blob.Ref) (Content, error) {
-	if content, ok := c.kept.Get(digest); ok {
-		return content, nil
+// callee returns a version that can be called.
+func (c contents) callee(ctx context.Context, digest blob.Ref) (*callee, error) {
+	if known, ok := c.kept.Get(digest); ok {
+		return known, nil
 	}
 	content, err := c.whole(ctx, digest)
 	if err != nil {
-		return Content{}, err
+		return nil, err
 	}
 	content.Drawing = nil
-	c.kept.Add(digest, content)
-	return content, nil
+	made := &callee{Content: content}
+	if made.template, err = callable.Prepare(content.Graph, &made.Schema); err != nil {
+		return nil, fmt.Errorf("prepare a version: %w", err)
+	}
+	c.kept.Add(digest, made)
+	return made, nil
 }
 
 // whole returns the content of a version.
@@ -90,14 +120,71 @@ func (c contents) whole(ctx context.Context, digest blob.Ref) (content Content, 
 	return content, nil
 }
 
-// missing returns what a version needs and no server has, in words.
-func (s *Service) missing(ctx context.Context, d Deployment, v Version) ([]string, error) {
-	if s.Checker == nil {
-		return nil, nil
+// Content returns the content of a version of a deployment.
+func (s *Service) Content(ctx context.Context, d Deployment, number int) (Content, error) {
+	v, ok := d.Version(number)
+	if !ok {
+		return Content{}, errNoVersion(d, number)
 	}
-	content, err := s.contents.callable(ctx, v.Digest)
+	return s.contents.whole(ctx, v.Digest)
+}
+
+// Schema returns the inputs and outputs of a version of a deployment. The caller must not change it.
+func (s *Service) Schema(ctx context.Context, d Deployment, number int) (*callable.Schema, error) {
+	v, ok := d.Version(number)
+	if !ok {
+		return nil, errNoVersion(d, number)
+	}
+	version, err := s.contents.callee(ctx, v.Digest)
 	if err != nil {
 		return nil, err
 	}
-	return s.Checker.Missing(ctx, d.Account, content.Graph, nil)
+	return &version.Schema, nil
+}
+
+// Source is what a version is made of.
+type Source struct {
+	Document []byte         // a drawing of the editor, a graph in API format, or a body of a submission
+	Named    callable.Named // the inputs and outputs that the command names
+	Pin      Pin
+}
+
+// Derived is the content of a new version with what its author should know.
+type Derived struct {
+	Content  Content
+	Source   callable.Source // where inputs and outputs come from
+	Warnings []string
+	Lacks    []string // classes of the graph that no server has now
+}
+
+// Derive makes the content of a version.
+func (s *Service) Derive(src Source) (Derived, error) {
+	if !slices.Contains([]Pin{PinWarn, PinStrict}, src.Pin) {
+		return Derived{}, fault.New(fault.Invalid, fault.CodeInvalidDeployment, "pin takes strict or nothing, not %.40q", src.Pin)
+	}
+	if len(src.Document) > maxContent {
+		return Derived{}, fault.New(fault.Invalid, fault.CodeInvalidDeployment, "a graph may have at most %d bytes, not %d", maxContent,
+			len(src.Document))
+	}
+	made, err := callable.Derive(src.Document, s.Validator.Classes, src.Named)
+	if err != nil {
+		return Derived{}, err
+	}
+	classes, err := callable.Digests(made.Graph, s.Validator.Classes)
+	if err != nil {
+		return Derived{}, err
+	}
+	content := Content{Graph: made.Graph, Schema: *made.Schema, Classes: classes, Pin: src.Pin}
+	if isDrawing(src.Document) {
+		content.Drawing = src.Document
+	}
+	return Derived{Content: content, Source: made.Source, Warnings: made.Warnings, Lacks: made.Lacks}, nil
+}
+
+// isDrawing reports whether a document is a workflow as the editor saves it, and not a graph.
+func isDrawing(document []byte) bool {
+	var top struct {
+		Nodes json.RawMessage `json:"nodes"`
+	}
+	return json.Unmarshal(document, &top) == nil && len(top.Nodes) > 0 && top.Nodes[0] == '['
 }

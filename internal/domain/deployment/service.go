@@ -8,6 +8,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
@@ -55,18 +58,17 @@ func (b By) check() error {
 	return nil
 }
 
-// Deps are the dependencies of a Service.
+// Deps are the dependencies of a Service. A service without Jobs makes no calls.
 type Deps struct {
-	Store   Store
-	Blobs   blob.Store
-	Checker Checker // nil = every version can run
-}
-
-// Checker reports what graphs need and no server has.
-type Checker interface {
-	// Missing returns the classes and files that a graph of the account needs and that are not offered now, in words. The inputs of
-	// nodes in open, "node.input", may have any value.
-	Missing(ctx context.Context, account string, graph []byte, open map[string]bool) ([]string, error)
+	Store     Store
+	Blobs     blob.Store
+	Validator *graph.Validator
+	Limits    graph.Limits
+	Files     job.FilesOf
+	Jobs      Submitter
+	Assets    *asset.Service                                               // stores the files that calls bring
+	Fetch     Fetcher                                                      // nil = values cannot name addresses
+	Space     func(ctx context.Context, account string, bytes int64) error // refuses a file for which there is no space; nil = none is
 }
 
 // Service carries out commands on deployments. Every method acts on the deployments of the given account only.
@@ -194,7 +196,7 @@ func (s *Service) add(ctx context.Context, account, name string, digest blob.Ref
 		return Added{}, fault.New(fault.Exhausted, fault.CodeInvalidDeployment, "a deployment may have at most %d versions", MaxVersions)
 	}
 	events := single(TypeVersionAdded, VersionAddedV1{
-		Version: number, Digest: digest.String(), Inputs: 0, Outputs: 0,
+		Version: number, Digest: digest.String(), Inputs: len(content.Schema.Inputs), Outputs: len(content.Schema.Outputs),
 	})
 	if created {
 		events = append(append(single(TypeCreated, CreatedV1{Name: name, Salt: uuid.NewString()}), events...),
@@ -243,7 +245,7 @@ func (s *Service) Promote(ctx context.Context, p Promotion) (Deployment, error) 
 	}
 	var missing []string
 	if p.Percent > 0 {
-		if missing, err = s.missing(ctx, d, v); err != nil {
+		if missing, err = s.Missing(ctx, d, v.Number); err != nil {
 			return Deployment{}, err
 		}
 		if len(missing) > 0 && !p.Force {

@@ -18,6 +18,7 @@ type Source struct {
 	Prompt    json.RawMessage            `json:"prompt"`
 	ExtraData map[string]json.RawMessage `json:"extra_data,omitempty"`
 	Inputs    map[string]json.RawMessage `json:"inputs,omitempty"` // of a call of a deployment, by name
+	Asked     string                     `json:"asked,omitempty"`  // digest of the values as the caller sent them
 }
 
 // Previews reports whether clients want previews of slow nodes. As in ComfyUI, extra_data.preview_method "none" turns
@@ -84,7 +85,7 @@ func (s Source) WorkflowID() string {
 
 // document stores the submission: in the event if it is small, otherwise as a blob.
 func (s *Service) document(ctx context.Context, sub Submission) (Document, error) {
-	raw, err := json.Marshal(Source{Prompt: sub.Prompt, ExtraData: sub.ExtraData, Inputs: sub.Inputs})
+	raw, err := json.Marshal(Source{Prompt: sub.Prompt, ExtraData: sub.ExtraData, Inputs: sub.Inputs, Asked: sub.Asked})
 	if err != nil {
 		return Document{}, fmt.Errorf("encode the submission: %w", err)
 	}

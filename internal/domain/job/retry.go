@@ -139,6 +139,7 @@ func (t Retrier) submission(ctx context.Context, r Retry, state Job, first Submi
 		Account: state.Account, RequestID: r.RequestID, Surface: first.Surface, ClientID: first.ClientID,
 		Prompt: source.Prompt, ExtraData: source.ExtraData, Credential: r.Credential, Targets: first.Targets,
 		Metadata: first.Metadata, Origin: origin, Actor: r.Actor, Reason: r.Reason, Deployment: first.Deployment, Inputs: source.Inputs,
+		Asked: source.Asked,
 		graph: g,
 	}, nil
 }

@@ -40,6 +40,7 @@ type Submission struct {
 
 	Deployment *Deployed                  // set for a call of a deployment
 	Inputs     map[string]json.RawMessage // of the call, by name
+	Asked      string                     // as in Source
 	RouteKey   string                     // as in NewJob
 
 	graph *graph.Graph // the parsed Prompt; nil = not parsed yet
@@ -168,6 +169,9 @@ func (s *Service) accept(ctx context.Context, sub Submission, files node.Files) 
 	accepted, err := s.Validator.Validate(ctx, g, files, sub.Targets)
 	if err != nil {
 		return nil, err
+	}
+	if sub.Deployment != nil && len(accepted.NodeErrors) > 0 { // a call has all outputs or is refused
+		return nil, accepted.Refuse()
 	}
 	if err := s.checkServers(ctx, sub, accepted); err != nil {
 		return nil, err

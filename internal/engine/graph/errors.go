@@ -133,6 +133,9 @@ func Refuse(accepted *Accepted, id, class string, e InputError) *PromptError {
 	return outputsFailed(accepted.Outputs, NodeErrors{{Node: id, Class: class, Errors: []InputError{e}, DependentOutputs: accepted.Outputs}})
 }
 
+// Refuse returns the error of a graph of which some outputs cannot run, for a caller who needs all of them.
+func (a *Accepted) Refuse() *PromptError { return outputsFailed(nil, a.NodeErrors) }
+
 // outputsFailed returns the error of a prompt whose output nodes all failed; it lists the errors of these nodes.
 func outputsFailed(outputs []string, errs NodeErrors) *PromptError {
 	var lines []string

@@ -64,6 +64,7 @@ type Command struct {
 //	form     in forms; default: the name
 //	arg      in the usage of a command, for an argument; one in brackets may be left out
 //	flag     of a command; default: the name; "-" = none
+//	short    one letter for the flag
 //	help     for the command and the OpenAPI document
 //	label    on a page
 //	choices  separated by commas

@@ -28,7 +28,7 @@ const (
 
 // Param is a parameter of an action.
 type Param struct {
-	Name, Form, Arg, Flag, Help, Label, Resolve string
+	Name, Form, Arg, Flag, Short, Help, Label, Resolve string
 
 	In       Place // "" = a command alone has it
 	Choices  []string
@@ -57,7 +57,7 @@ func paramsOf[P any](route string) []Param {
 			alone = alone || of.FieldByIndex(f.Index[:i+1]).Tag.Get("route") == "-"
 		}
 		p := Param{
-			Name: name, Form: cmp.Or(f.Tag.Get("form"), name), Arg: f.Tag.Get("arg"), Flag: f.Tag.Get("flag"),
+			Name: name, Form: cmp.Or(f.Tag.Get("form"), name), Arg: f.Tag.Get("arg"), Flag: f.Tag.Get("flag"), Short: f.Tag.Get("short"),
 			Help: f.Tag.Get("help"), Label: f.Tag.Get("label"),
 			Resolve: f.Tag.Get("resolve"), In: InBody, Required: f.Tag.Get("required") != "", Commas: f.Tag.Get("commas") == "true",
 			Secret: f.Tag.Get("secret") == "true",

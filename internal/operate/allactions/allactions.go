@@ -9,6 +9,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/action"
 	"github.com/millrace-dev/millrace/internal/operate/assets"
 	"github.com/millrace-dev/millrace/internal/operate/calls"
+	"github.com/millrace-dev/millrace/internal/operate/deployments"
 	"github.com/millrace-dev/millrace/internal/operate/doctor"
 	"github.com/millrace-dev/millrace/internal/operate/events"
 	"github.com/millrace-dev/millrace/internal/operate/jobs"
@@ -23,6 +24,6 @@ func Specs() []*action.Spec {
 	return slices.Concat(
 		jobs.Actions.Specs(), calls.Actions.Specs(), assets.Actions.Specs(), events.Actions.Specs(), views.Actions.Specs(),
 		accounts.Actions.Specs(), accounts.Keys.Specs(), queues.Actions.Specs(), servers.Actions.Specs(), webhooks.Actions.Specs(),
-		doctor.Actions.Specs(),
+		doctor.Actions.Specs(), deployments.Actions.Specs(), deployments.Deploying.Specs(),
 	)
 }

@@ -83,6 +83,7 @@ create table jobs_v1 (
     version    bigint           not null, -- of the stream, folded so far
     created_at timestamptz      not null,
     metadata   jsonb            not null, -- for filters; NUL characters are left out
+    deployment text,                      -- id of the deployment that the job is a call of
     job        json             not null, -- the folded state, without the submitted document
     constraint jobs_v1_id primary key (id)
 ) with (fillfactor = 80); -- a row is rewritten with each of its events: room on the page keeps that off the indexes
@@ -93,6 +94,7 @@ create index jobs_v1_active on jobs_v1 (account, number, submitted) where state 
 create index jobs_v1_listing on jobs_v1 (account, submitted desc);
 create index jobs_v1_states on jobs_v1 (account, state, submitted desc);
 create index jobs_v1_metadata on jobs_v1 using gin (metadata jsonb_path_ops) with (fastupdate = off); -- no pending list to search
+create index jobs_v1_deployments on jobs_v1 (deployment, submitted desc) where deployment is not null;
 -- The place of a job in its queue is a count of this index alone, without the rows: queues may be deep.
 create index jobs_v1_queued on jobs_v1 (account, number, submitted, id) where state = 'queued';
 -- What is past its retention is found by age.

@@ -1,5 +1,5 @@
-// Package deployments holds the commands that show the versions of workers and assign new jobs to them.
-package deployments
+// Package workers holds the commands that show the versions of workers and assign new jobs to them.
+package workers
 
 import (
 	"context"
@@ -13,10 +13,10 @@ import (
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 )
 
-// Command returns the commands on deployments.
+// Command returns the commands on versions of workers.
 func Command(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "deployments",
+		Use:   "workers",
 		Short: "Show the versions of workers, and assign new jobs to them step by step",
 		Long: `Show and change the version of the workers that gets new jobs. Workers have a version if they are started
 with MILLRACE_BUILD_ID; without versions, these commands are not needed.
@@ -25,16 +25,16 @@ A job stays with the version that began it. New jobs go to the current version; 
 ramping, it gets a share of them. To upgrade:
 
   1. start workers of the new version beside the old ones:  MILLRACE_BUILD_ID=2.1.0 millrace serve --roles worker
-  2. give it a share of the new jobs, and watch:            millrace deployments ramp 2.1.0 --percent 10
-  3. give it all new jobs:                                  millrace deployments promote 2.1.0
-  4. stop the old workers when their version is drained:    millrace deployments show
+  2. give it a share of the new jobs, and watch:            millrace workers ramp 2.1.0 --percent 10
+  3. give it all new jobs:                                  millrace workers promote 2.1.0
+  4. stop the old workers when their version is drained:    millrace workers show
 
 To go back, do the same with the old version. The very first version must be promoted, too: until then, new
 jobs wait for workers without a version.`,
-		Example: `  millrace deployments list
-  millrace deployments show
-  millrace deployments ramp 2.1.0 --percent 10
-  millrace deployments promote 2.1.0`,
+		Example: `  millrace workers list
+  millrace workers show
+  millrace workers ramp 2.1.0 --percent 10
+  millrace workers promote 2.1.0`,
 	}
 	cmd.AddCommand(listCommand(s), showCommand(s), rampCommand(s), promoteCommand(s))
 	return cmd
@@ -53,7 +53,7 @@ func rampCommand(s *shell.Shell) *cobra.Command {
 		Use: "ramp BUILD --percent N", Short: "Give a version a share of the new jobs", Args: cobra.ExactArgs(1),
 		Long: `Give a version a share of the new jobs, in percent; the current version gets the others. --percent 0
 removes the share. Jobs that have begun stay with their version.`,
-		Example: "  millrace deployments ramp 2.1.0 --percent 10",
+		Example: "  millrace workers ramp 2.1.0 --percent 10",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if percent < 0 || percent > 100 || !cmd.Flags().Changed("percent") {
 				return errors.New("--percent takes a share from 0 to 100")
@@ -77,8 +77,8 @@ func promoteCommand(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "promote BUILD", Short: "Give a version all new jobs", Args: cobra.ExactArgs(1),
 		Long: `Make a version the current one, which gets new jobs. Jobs that have begun stay with their version, whose
-workers must continue until "millrace deployments show" reports the version as drained.`,
-		Example: "  millrace deployments promote 2.1.0",
+workers must continue until "millrace workers show" reports the version as drained.`,
+		Example: "  millrace workers promote 2.1.0",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return onDeployment(cmd.Context(), s, func(ctx context.Context, d client.WorkerDeploymentHandle) error {
 				_, err := d.SetCurrentVersion(ctx, client.WorkerDeploymentSetCurrentVersionOptions{BuildID: args[0], Identity: shell.Operator()})
@@ -113,10 +113,10 @@ func explained(s *shell.Shell, err error) error {
 	switch {
 	case errors.As(err, &absent):
 		return fmt.Errorf("Temporal does not have this version of deployment %s in namespace %s (%w): start a worker with MILLRACE_BUILD_ID, "+
-			"and see millrace deployments list",
+			"and see millrace workers list",
 			s.Config.Temporal.Deployment, s.Config.TemporalNamespace, err)
 	case errors.As(err, &refused):
-		return fmt.Errorf("Temporal refuses the change (%w): start workers of that version first, and see millrace deployments show", err)
+		return fmt.Errorf("Temporal refuses the change (%w): start workers of that version first, and see millrace workers show", err)
 	}
 	return err
 }

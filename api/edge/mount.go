@@ -1,0 +1,120 @@
+package edge
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/internal/domain/deployment"
+	"github.com/millrace-dev/millrace/internal/engine/callable"
+	"github.com/millrace-dev/millrace/internal/storage/signedurl"
+)
+
+// Deployments finds deployments; deployment.Service implements it.
+type Deployments interface {
+	// Find returns the deployment of an account with a name or an id, or NotFound.
+	Find(ctx context.Context, account, name string) (deployment.Deployment, error)
+	// Schema returns the inputs and outputs of a version of a deployment.
+	Schema(ctx context.Context, d deployment.Deployment, number int) (*callable.Schema, error)
+}
+
+// mountPrefix begins the paths of deployments: /deployment/{name or id}/api/v2/… is the v2 API for one deployment. A name may be
+// followed by "@" and a version, which then answers every call.
+const mountPrefix = "/deployment/"
+
+// DeploymentHeader is the header of every answer of a deployment, such as "portrait@2".
+const DeploymentHeader = "X-Millrace-Deployment"
+
+type mountKey struct{}
+
+// mountPoint is the deployment of a request's path, as it was written.
+type mountPoint struct {
+	path    string // "/deployment/portrait"
+	name    string
+	version string // "" = none
+}
+
+// mounted serves the v2 API below the paths of deployments by the routes of the v2 API. Links to files stay below the path too.
+func mounted(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		rest, ok := strings.CutPrefix(r.URL.Path, mountPrefix)
+		name, path, _ := strings.Cut(rest, "/")
+		path = "/" + path
+		if !ok || name == "" || path != "/api/v2" && !strings.HasPrefix(path, "/api/v2/") && !strings.HasPrefix(path, signedurl.Prefix) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		m := mountPoint{path: (&url.URL{Path: mountPrefix + name}).EscapedPath()}
+		m.name, m.version, _ = strings.Cut(name, "@")
+		r = r.WithContext(context.WithValue(r.Context(), mountKey{}, m))
+		u := *r.URL
+		u.Path = path
+		if u.RawPath != "" {
+			raw := strings.TrimPrefix(u.RawPath, mountPrefix)
+			u.RawPath = raw[max(0, strings.IndexByte(raw, '/')):]
+		}
+		r.URL = &u
+		next.ServeHTTP(w, r)
+	})
+}
+
+// mountOf returns the deployment's path of a request, if it has one.
+func mountOf(r *http.Request) (mountPoint, bool) {
+	m, ok := r.Context().Value(mountKey{}).(mountPoint)
+	return m, ok
+}
+
+// Mounted is the deployment below whose path a request was made.
+type Mounted struct {
+	deployment.Deployment
+	Pinned int // version that the path names; 0 = none
+}
+
+const mountedKey = "millrace.deployment"
+
+// Mount returns the deployment below whose path a request was made, or nil.
+func Mount(c *gin.Context) *Mounted {
+	found, _ := c.Get(mountedKey)
+	m, _ := found.(*Mounted)
+	return m
+}
+
+// findMount finds the deployment of a request's path among those of the caller.
+func (e *Edge) findMount(c *gin.Context) error {
+	point, ok := mountOf(c.Request)
+	if !ok {
+		return nil
+	}
+	if e.Deployments == nil {
+		return deployment.ErrNone(point.name)
+	}
+	d, err := e.Deployments.Find(c.Request.Context(), Caller(c).Account, point.name)
+	if err != nil {
+		return err
+	}
+	m := &Mounted{Deployment: d}
+	if point.version != "" {
+		number, err := strconv.Atoi(point.version)
+		if _, ok := d.Version(number); err != nil || !ok {
+			return deployment.ErrNone(point.name + "@" + point.version)
+		}
+		m.Pinned = number
+	}
+	c.Set(mountedKey, m)
+	answers := d.Live
+	if m.Pinned > 0 {
+		answers = m.Pinned
+	}
+	NameVersion(c, d.Name, answers)
+	return nil
+}
+
+// NameVersion sets the header that names the version of a deployment which an answer is about.
+func NameVersion(c *gin.Context, name string, version int) {
+	c.Header(DeploymentHeader, fmt.Sprintf("%s@%d", name, version))
+}

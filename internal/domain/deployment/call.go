@@ -1,0 +1,226 @@
+package deployment
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/engine/graph"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
+)
+
+// Submitter records jobs; job.Service implements it.
+type Submitter interface {
+	Submit(ctx context.Context, sub job.Submission) (job.Submitted, error)
+}
+
+// Sticky is the label of a call that chooses between the versions of a deployment: calls with the same value get the same version.
+// Without it, the idempotency key chooses.
+const Sticky = "sticky"
+
+// Call is a request to run a version of a deployment.
+type Call struct {
+	Deployment string // name or id
+	Version    int    // 0 = a version that answers
+	// Submission describes the job, with the values of the inputs in Inputs and without a graph.
+	Submission job.Submission
+}
+
+// Called is an accepted call.
+type Called struct {
+	Job        job.Job
+	Deployment Deployment
+	Version    int
+}
+
+// Call records a call as a job. Every surface calls deployments by it. An unknown deployment is deployment_not_found, a stopped one
+// deployment_stopped, a version that cannot run now deployment_not_ready, and a value that its input does not accept
+// invalid_input with the name of the input; other refusals are those of job.Service.Submit.
+func (s *Service) Call(ctx context.Context, c Call) (Called, error) {
+	c.Submission.Asked = Digest(c.Submission.Inputs)
+	key := cmp.Or(c.Submission.Metadata[Sticky], c.Submission.IdempotencyKey, uuid.NewString())
+	d, remembered := s.Store.Recent(c.Submission.Account, c.Deployment)
+	var err error
+	for range attempts {
+		if !remembered {
+			if d, err = s.Find(ctx, c.Submission.Account, c.Deployment); err != nil {
+				return Called{}, err
+			}
+		}
+		var called Called
+		called, err = s.call(ctx, d, c, key)
+		outdated := remembered && (fault.Is(err, fault.NotFound) || fault.CodeOf(err) == fault.CodeDeploymentStopped)
+		if !errors.Is(err, ErrMoved) && !outdated {
+			return called, err
+		}
+		remembered = false
+	}
+	return Called{}, err
+}
+
+// Digest identifies the values of a call as its caller sent them.
+func Digest(inputs map[string]json.RawMessage) string {
+	raw, err := json.Marshal(inputs)
+	if err != nil { // values that are not JSON, which no input accepts
+		return ""
+	}
+	return blob.Sum(raw).String()
+}
+
+// call prepares a call for the state of a deployment and records it.
+func (s *Service) call(ctx context.Context, d Deployment, c Call, key string) (Called, error) {
+	if err := d.Refusal(c.Deployment); err != nil {
+		return Called{}, err
+	}
+	sub, number := c.Submission, cmp.Or(c.Version, d.Of(key))
+	v, ok := d.Version(number)
+	if !ok {
+		return Called{}, errNoVersion(d, number)
+	}
+	version, err := s.contents.callee(ctx, v.Digest)
+	if err != nil {
+		return Called{}, err
+	}
+	if version.Pin == PinStrict && len(v.Drifted) > 0 {
+		return Called{}, notReady(d, number, "the definitions of "+strings.Join(v.Drifted, ", ")+" have changed")
+	}
+	if err := s.bind(ctx, version, &sub); err != nil {
+		return Called{}, err
+	}
+	sub.Deployment = &job.Deployed{ID: string(d.ID), Name: d.Name, Version: number, Outputs: version.names()}
+	if c.Version == 0 {
+		sub.RouteKey = key
+	}
+	made, err := s.Jobs.Submit(ctx, sub)
+	if err != nil {
+		return Called{}, s.explain(ctx, d, number, version, err)
+	}
+	return Called{Job: made.Job, Deployment: d, Version: number}, nil
+}
+
+// bind checks the values of a call, stores the files that they bring, and puts the values into the graph.
+func (s *Service) bind(ctx context.Context, version *callee, sub *job.Submission) error {
+	brought, err := version.template.Check(sub.Inputs)
+	if err != nil {
+		return err
+	}
+	values := sub.Inputs
+	if len(brought) > 0 {
+		values, sub.Inputs = maps.Clone(sub.Inputs), maps.Clone(sub.Inputs)
+	}
+	for _, f := range brought {
+		value, recorded, err := s.file(ctx, *sub, f)
+		if err != nil {
+			return err
+		}
+		values[f.Input], sub.Inputs[f.Input] = value, recorded
+	}
+	sub.Prompt, sub.Targets = version.template.Fill(values), version.targets()
+	return nil
+}
+
+// notReadyRetry is the Retry-After of a deployment that lacks something: a server with it may join at any time.
+const notReadyRetry = 10 * time.Second
+
+func notReady(d Deployment, version int, missing string) error {
+	return fault.New(fault.Unavailable, fault.CodeDeploymentNotReady, "%s@%d cannot run now: %s", d.Name, version, missing).
+		WithRetryAfter(notReadyRetry)
+}
+
+// explain returns the error of a call in words of its inputs. A graph that is refused although its values are accepted lacks a class or
+// a file of the servers.
+func (s *Service) explain(ctx context.Context, d Deployment, number int, version *callee, err error) error {
+	var refused *graph.PromptError
+	if !errors.As(err, &refused) {
+		return unnamed(err)
+	}
+	missing, checkErr := s.missingIn(ctx, d.Account, version)
+	if checkErr != nil {
+		return checkErr
+	}
+	if len(missing) > 0 {
+		return notReady(d, number, strings.Join(missing, "; "))
+	}
+	return version.Schema.Explain(err)
+}
+
+// unnamed removes the nodes from an error of a graph.
+func unnamed(err error) error {
+	if fault.CodeOf(err) != fault.CodeMissingAsset {
+		return err
+	}
+	return fault.Wrap(err, fault.Invalid, fault.CodeMissingAsset, "a file that an input names does not exist")
+}
+
+// Missing returns what a version of a deployment needs and no server has now, in words.
+func (s *Service) Missing(ctx context.Context, d Deployment, number int) ([]string, error) {
+	v, ok := d.Version(number)
+	if !ok {
+		return nil, errNoVersion(d, number)
+	}
+	version, err := s.contents.callee(ctx, v.Digest)
+	if err != nil {
+		return nil, err
+	}
+	return s.missingIn(ctx, d.Account, version)
+}
+
+// maxMissing bounds the list of what a version lacks.
+const maxMissing = 20
+
+func (s *Service) missingIn(ctx context.Context, account string, version *callee) (missing []string, err error) {
+	g, err := graph.Parse(version.Graph, s.Limits)
+	if err != nil {
+		return nil, err
+	}
+	add := func(text string) {
+		if len(missing) < maxMissing && !slices.Contains(missing, text) {
+			missing = append(missing, text)
+		}
+	}
+	for _, n := range g.Nodes {
+		switch class, known := s.Validator.Classes.Lookup(n.Class); {
+		case !known:
+			add("no server has the class " + n.Class)
+		case len(class.Lacks) > 0:
+			add("the operator has not set " + strings.Join(class.Lacks, ", ") + " for the class " + n.Class)
+		}
+	}
+	if len(missing) > 0 {
+		return missing, nil
+	}
+	accepted, err := s.Validator.Validate(ctx, g, s.Files.ForAccount(account), version.targets())
+	var refused *graph.PromptError
+	if err != nil && !errors.As(err, &refused) {
+		return nil, err
+	}
+	errs := graph.NodeErrors{}
+	if refused != nil {
+		errs = refused.NodeErrors
+	} else {
+		errs = accepted.NodeErrors
+	}
+	for _, n := range errs {
+		for _, broken := range n.Errors {
+			input, _ := broken.ExtraInfo["input_name"].(string)
+			if _, open := version.Schema.InputOf(n.Node, input); open || broken.Type != notOffered {
+				continue
+			}
+			value, _ := json.Marshal(broken.ExtraInfo["received_value"]) // it was read from JSON
+			add("no server offers " + string(value) + " as " + input + " of the class " + n.Class)
+		}
+	}
+	return missing, nil
+}
+
+// notOffered is the type of the error of a choice that no server offers, such as a model file.
+const notOffered = "value_not_in_list"
