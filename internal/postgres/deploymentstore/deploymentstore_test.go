@@ -55,7 +55,7 @@ func newFixture(t *testing.T) fixture {
 // content returns a content that differs from others by n.
 func content(n int) deployment.Content {
 	return deployment.Content{
-		Graph: json.RawMessage(fmt.Sprintf(`{"1":{"class_type":"A","inputs":{"n":%d}}}`, n)), Schema: json.RawMessage(`{}`),
+		Graph: json.RawMessage(fmt.Sprintf(`{"1":{"class_type":"A","inputs":{"n":%d}}}`, n)),
 	}
 }
 
