@@ -67,7 +67,9 @@ func (d *document) UnmarshalJSON(raw []byte) error {
 }
 
 // Takes describes the values.
-func (*document) Takes() string { return "a file with a workflow as the editor saves it, or a graph in API format" }
+func (*document) Takes() string {
+	return "a file with a workflow as the editor saves it, or a graph in API format"
+}
 
 // Schema describes the values in the OpenAPI document.
 func (*document) Schema() map[string]any { return map[string]any{"type": "object"} }

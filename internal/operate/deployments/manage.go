@@ -147,7 +147,9 @@ var promote = action.Of[*Service, promoteParams, Deployment]{
 		})
 		return o.summary(d), err
 	},
-	Show: func(out *terminal.Printer, _ promoteParams, d Deployment) { out.Printf("answered by %s\n", d.Answers()) },
+	Show: func(out *terminal.Printer, _ promoteParams, d Deployment) {
+		out.Printf("answered by %s\n", d.Answers())
+	},
 }.Untyped()
 
 // verb returns an action on a deployment without parameters.
