@@ -110,7 +110,8 @@ func Verdict(where Surface, err error) (status int, code fault.Code) {
 func V2Verdict(kind fault.Kind, code fault.Code) (int, fault.Code) {
 	switch code {
 	case fault.CodeInvalidWorkflow, fault.CodeWorkflowFormatUI, fault.CodeMissingAsset, fault.CodeIdempotencyKeyReuse,
-		fault.CodeMetadataInvalid, fault.CodeMetadataNotSupported, fault.CodeInvalidInput, fault.CodeDeploymentStopped, fault.CodeInvalidBody, fault.CodeUnknownLabel:
+		fault.CodeMetadataInvalid, fault.CodeMetadataNotSupported, fault.CodeInvalidInput, fault.CodeDeploymentStopped, fault.CodeInvalidBody,
+		fault.CodeUnknownLabel:
 		return http.StatusUnprocessableEntity, code
 	case fault.CodeHashMismatch, fault.CodeAssetInUse, fault.CodeWebhookExists, fault.CodeWebhookDisabled, fault.CodeWebhookLimit:
 		return http.StatusConflict, code

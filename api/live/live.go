@@ -109,7 +109,10 @@ func (s *Surface) getEvents(c *gin.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(c.Request.Context(), sseMaxTime)
 	defer cancel()
-	e := &eventStream{surface: s, c: c, ctx: ctx, base: s.Edge.BaseURL(c.Request), names: jobio.NamesOf(c, s.Edge, j), out: http.NewResponseController(c.Writer), job: j}
+	e := &eventStream{
+		surface: s, c: c, ctx: ctx, base: s.Edge.BaseURL(c.Request), names: jobio.NamesOf(c, s.Edge, j),
+		out: http.NewResponseController(c.Writer), job: j,
+	}
 	e.writeHeaders()
 	defer edge.SetWriteTimeout(e.out, 0) //nolint:errcheck // a connection that fails has no requests to come
 	if err := e.run(sub, snap); err != nil && !isEndOfStream(err) {

@@ -254,7 +254,9 @@ func (in *Instance) newSurfaces(ctx context.Context) (*surfaces, error) {
 // openEdge makes what all surfaces share. Cookies are credentials if there is a web editor.
 func (s *surfaces) openEdge(ctx context.Context) (err error) {
 	s.deployments = s.in.Deployments(s.submit)
-	deps := edge.Deps{Deployments: s.deployments, Auth: s.in.auth, KeysOfV2: s.in.keys, Space: readiness{s.in}, Storage: s.in.storage, Logger: s.in.log}
+	deps := edge.Deps{
+		Auth: s.in.auth, KeysOfV2: s.in.keys, Space: readiness{s.in}, Storage: s.in.storage, Logger: s.in.log, Deployments: s.deployments,
+	}
 	if s.media, err = blob.Origins(ctx, s.in.blobs); err != nil {
 		return err
 	}

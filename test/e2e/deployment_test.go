@@ -142,7 +142,8 @@ func TestCallsOfADeploymentAreRefused(t *testing.T) {
 	require.Empty(t, c.json("GET", "/deployment/portrait/api/v2/jobs", "")["jobs"], "no refused call made a job")
 
 	status, _ := c.tryDeploy("unready", `{"9001":{"class_type":"NobodyHasThis","inputs":{"text":"a"}},
-		"9002":{"class_type":"SaveImage","inputs":{"images":["9001",0],"filename_prefix":"x"}}}`, `"inputs":["text=9001.text"],"outputs":["9002"]`)
+		"9002":{"class_type":"SaveImage","inputs":{"images":["9001",0],"filename_prefix":"x"}}}`,
+		`"inputs":["text=9001.text"],"outputs":["9002"]`)
 	require.Equal(t, http.StatusOK, status)
 	r, _ = c.call("unready", `{}`)
 	require.Equal(t, http.StatusTooManyRequests, r.status, r.body)
@@ -230,7 +231,8 @@ func TestFilesOfCalls(t *testing.T) {
 		require.Equal(t, http.StatusCreated, r.status, r.body)
 	}
 	for name, value := range map[string]string{
-		"no base64": "data:image/png;base64,!!", "no file": "nobody.png", "an unknown asset": uuid.NewString(), "a private address": "http://127.0.0.1/x.png",
+		"no base64": "data:image/png;base64,!!", "no file": "nobody.png", "an unknown asset": uuid.NewString(),
+		"a private address": "http://127.0.0.1/x.png",
 	} {
 		raw, err := json.Marshal(map[string]string{"picture": value})
 		require.NoError(t, err)

@@ -203,7 +203,7 @@ func (s *Service) missingIn(ctx context.Context, account string, version *callee
 	if err != nil && !errors.As(err, &refused) {
 		return nil, err
 	}
-	errs := graph.NodeErrors{}
+	var errs graph.NodeErrors
 	if refused != nil {
 		errs = refused.NodeErrors
 	} else {

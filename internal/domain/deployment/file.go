@@ -69,7 +69,7 @@ func (s *Service) storeData(ctx context.Context, sub job.Submission, address str
 		return asset.Stored{}, invalidData("it has no comma")
 	}
 	kind, encoded := strings.CutSuffix(header, ";base64")
-	var content io.Reader = strings.NewReader(text)
+	var content io.Reader
 	if encoded {
 		if strings.Contains(text, "%") {
 			text, _ = url.PathUnescape(text) // what remains escaped is no base64
