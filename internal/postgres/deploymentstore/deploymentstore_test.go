@@ -1,7 +1,6 @@
 package deploymentstore_test
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -15,6 +14,10 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/deployment"
 	"github.com/millrace-dev/millrace/internal/domain/eventtypes"
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/engine/callable"
+	"github.com/millrace-dev/millrace/internal/engine/graph"
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/standard"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
@@ -45,17 +48,28 @@ func newFixture(t *testing.T) fixture {
 	pool := storetest.OpenPool(t, storetest.NewDatabase(t))
 	types, err := eventtypes.Registry()
 	require.NoError(t, err)
+	classes, err := standard.Registry(nil)
+	require.NoError(t, err)
 	events := eventstore.New(pool, types, nil)
 	store := deploymentstore.New(pool, events)
 	return fixture{
-		deployment.NewService(deployment.Deps{Store: store, Blobs: mem.New()}), pool, events, types, jobstore.New(pool, events), store,
+		deployment.NewService(deployment.Deps{
+			Store: store, Blobs: mem.New(), Validator: &graph.Validator{Classes: classes}, Files: noFiles{},
+		}), pool, events, types, jobstore.New(pool, events), store,
 	}
 }
+
+// noFiles are the files of accounts that have none.
+type noFiles struct{}
+
+func (noFiles) ForAccount(string) node.Files { return nil }
 
 // content returns a content that differs from others by n.
 func content(n int) deployment.Content {
 	return deployment.Content{
-		Graph: json.RawMessage(fmt.Sprintf(`{"1":{"class_type":"A","inputs":{"n":%d}}}`, n)),
+		Graph: fmt.Appendf(nil, `{"1":{"class_type":"EmptyImage","inputs":{"width":%d,"height":8,"batch_size":1,"color":0}},
+			"2":{"class_type":"SaveImage","inputs":{"images":["1",0],"filename_prefix":"x"}}}`, n+1),
+		Schema: callable.Schema{Outputs: []callable.Output{{Name: "picture", Kind: callable.Image, Node: "2"}}},
 	}
 }
 
