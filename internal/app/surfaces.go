@@ -19,6 +19,7 @@ import (
 	apiassets "github.com/millrace-dev/millrace/api/assets"
 	"github.com/millrace-dev/millrace/api/cloud"
 	"github.com/millrace-dev/millrace/api/console"
+	"github.com/millrace-dev/millrace/api/console/page"
 	"github.com/millrace-dev/millrace/api/console/models"
 	"github.com/millrace-dev/millrace/api/console/own"
 	"github.com/millrace-dev/millrace/api/edge"
@@ -254,9 +255,9 @@ func (s *surfaces) all() []api.Surface {
 		about.New(s.edge, readiness{s.in}),
 	}
 	if s.files != nil {
-		all = append(all, console.NewEditor(s.edge, s.files))
+		return append(all, console.NewEditor(s.edge, s.files))
 	}
-	return all
+	return append(all, about.NewRoot(s.edge, page.Base))
 }
 
 // onCloud builds the jobs of the cloud contract.
