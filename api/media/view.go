@@ -20,7 +20,6 @@ import (
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/httperr"
 	"github.com/millrace-dev/millrace/api/jobio"
-	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/files"
 	"github.com/millrace-dev/millrace/internal/domain/load"
@@ -118,7 +117,7 @@ func (s *Surface) getView(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	e, err := s.find(c.Request.Context(), edge.Caller(c), place)
+	e, err := s.Files.Lookup(c.Request.Context(), edge.Caller(c).Account, place)
 	if err != nil {
 		return err
 	}
@@ -131,17 +130,6 @@ func (s *Surface) getView(c *gin.Context) error {
 	link, _ := s.Links.Sign(string(e.Asset), e.Hash.String(), e.Place.Filename, e.ContentType)
 	edge.Redirect(c, s.Edge.BaseURL(c.Request)+link)
 	return nil
-}
-
-// find looks a file up. Uploads ignore the subfolder of an input, so a request for that input with its subfolder
-// finds the same file.
-func (s *Surface) find(ctx context.Context, who account.Identity, place asset.Place) (files.Entry, error) {
-	e, err := s.Files.Lookup(ctx, who.Account, place)
-	if fault.Is(err, fault.NotFound) && place.Folder == string(node.FolderInput) && place.Subfolder != "" {
-		place.Subfolder = ""
-		return s.Files.Lookup(ctx, who.Account, place)
-	}
-	return e, err
 }
 
 // viewed parses the file that a request names. filename may contain the folder as an annotation.
@@ -244,7 +232,7 @@ func (s *Surface) layer(c *gin.Context, name string) (*string, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, err := s.find(c.Request.Context(), edge.Caller(c), place)
+	e, err := s.Files.Lookup(c.Request.Context(), edge.Caller(c).Account, place)
 	if fault.Is(err, fault.NotFound) {
 		return nil, nil
 	}

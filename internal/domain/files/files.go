@@ -75,7 +75,12 @@ func (s *Service) find(ctx context.Context, who Viewer, place asset.Place) (Entr
 	if ref, err := blob.ParseRef(place.Filename); err == nil {
 		return s.store.ByHash(ctx, who, ref)
 	}
-	return s.store.ByName(ctx, who, place)
+	e, err := s.store.ByName(ctx, who, place)
+	if fault.Is(err, fault.NotFound) && place.Folder == string(node.FolderInput) && place.Subfolder != "" {
+		place.Subfolder = "" // a client names an uploaded mask with the subfolder that it sent and that had no effect
+		return s.store.ByName(ctx, who, place)
+	}
+	return e, err
 }
 
 // Known returns the live files with the given ids, including files whose content was rejected.
@@ -178,6 +183,9 @@ func (f *accountFiles) Stat(ctx context.Context, name string) (node.Info, error)
 }
 
 func (f *accountFiles) lookup(ctx context.Context, name string) (Entry, error) {
+	if strings.LastIndexByte(name, '/') == 0 {
+		name = name[1:] // clients that join an empty subfolder and a name send "/name"
+	}
 	place, err := ParseName(name, node.FolderInput)
 	if err != nil {
 		return Entry{}, err
