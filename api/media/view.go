@@ -81,7 +81,7 @@ const maxViewPixels = 64_000_000
 // Routes returns the routes of the surface.
 func (s *Surface) Routes() []edge.Route {
 	signed := "/files/:asset/:filename"
-	return edge.Cloud(
+	return append(edge.Cloud(
 		edge.Route{Method: http.MethodGet, Path: "/view", Handle: s.getView},
 		edge.Route{Method: http.MethodHead, Path: "/view", Handle: s.getView},
 		edge.Route{Method: http.MethodGet, Path: "/files/mask-layers", Handle: s.getMaskLayers},
@@ -89,6 +89,9 @@ func (s *Surface) Routes() []edge.Route {
 		edge.Route{Method: http.MethodPost, Path: "/upload/mask", Access: edge.Store, Limit: -1, Handle: s.postMask},
 		edge.Route{Method: http.MethodGet, Path: signed, Access: edge.Public, Handle: s.getSigned},
 		edge.Route{Method: http.MethodHead, Path: signed, Access: edge.Public, Handle: s.getSigned},
+	),
+		edge.Route{Method: http.MethodGet, Path: sentRoute, Browser: true, Handle: s.getSent},
+		edge.Route{Method: http.MethodPut, Path: sentRoute, Access: edge.Store, Limit: s.opts.MaxImage, Browser: true, Handle: s.putSent},
 	)
 }
 

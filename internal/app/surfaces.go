@@ -28,6 +28,7 @@ import (
 	apijobs "github.com/millrace-dev/millrace/api/jobs"
 	apilive "github.com/millrace-dev/millrace/api/live"
 	"github.com/millrace-dev/millrace/api/media"
+	"github.com/millrace-dev/millrace/api/packs"
 	"github.com/millrace-dev/millrace/api/router"
 	apiwebhooks "github.com/millrace-dev/millrace/api/webhooks"
 	"github.com/millrace-dev/millrace/internal/comfyui/catalogue"
@@ -252,7 +253,7 @@ func (s *surfaces) all() []api.Surface {
 	all := []api.Surface{
 		onCloud, s.onV2(), s.streams(onCloud), pictures, s.assets(), s.router(), s.editorAPI(), s.console(pictures),
 		apiwebhooks.New(apiwebhooks.Deps{Endpoints: s.in.webhookService(), Deliveries: webhookstore.New(s.in.pool, s.in.events)}),
-		about.New(s.edge, readiness{s.in}),
+		about.New(s.edge, readiness{s.in}), packs.New(s.edge, s.in.packRoutes(s.reader)),
 	}
 	if s.files != nil {
 		return append(all, console.NewEditor(s.edge, s.files))
