@@ -13,6 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/api/cloud"
 	"github.com/millrace-dev/millrace/api/console"
 	"github.com/millrace-dev/millrace/api/console/own"
+	"github.com/millrace-dev/millrace/api/console/page"
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/editor"
 	"github.com/millrace-dev/millrace/api/jobio"
@@ -158,6 +159,8 @@ func New(d Deps, o Options) (http.Handler, error) {
 	}
 	if d.Editor != nil {
 		surfaces = append(surfaces, console.NewEditor(e, d.Editor.Files))
+	} else {
+		surfaces = append(surfaces, about.NewRoot(e, page.Base))
 	}
 	if d.Webhooks != nil {
 		surfaces = append(surfaces, webhooks.New(*d.Webhooks))

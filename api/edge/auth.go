@@ -36,6 +36,12 @@ func (e *Edge) Authorize(c *gin.Context, a Access) error {
 	return nil
 }
 
+// Admit is Authorize for a path without a route of its own, which an editor may use.
+func (e *Edge) Admit(c *gin.Context, a Access) error {
+	c.Set(cookiesCount, e.Cookies != nil && e.opts.Mode != account.ModeNone)
+	return e.Authorize(c, a)
+}
+
 // identity checks the request's credential.
 func (e *Edge) identity(c *gin.Context) (account.Identity, error) {
 	if d := e.dialect(c.Request.URL.Path); d != nil {

@@ -51,6 +51,40 @@ func TestAnUploadedImageIsViewedThroughASignedLink(t *testing.T) { // W-10, W-11
 	require.Equal(t, http.StatusUnauthorized, h.Get(t, h.View("photo.png"), "").Status)
 }
 
+// Two folders keep two files of one name. The answer names the folder, and graphs and /view find the file there.
+func TestAnImageIsUploadedIntoASubfolder(t *testing.T) {
+	t.Parallel()
+	h := apitest.StartFiles(t, apitest.Options{})
+	pictures := map[string]string{"one": apitest.Picture(t, 8, 6, 0), "two/deep": apitest.Picture(t, 6, 8, 1)}
+	for sub, data := range pictures {
+		up := h.Post(t, "/upload/image", "key-a", apitest.File("image", "photo.png", data), apitest.Field("subfolder", sub+"/"))
+		require.Equal(t, http.StatusOK, up.Status, up.Body)
+		require.Equal(t, "photo.png", up.JSON(t)["name"])
+		require.Equal(t, sub, up.JSON(t)["subfolder"])
+	}
+	graphs := h.Files.ForAccount("a")
+	for sub, data := range pictures {
+		require.Equal(t, data, h.Get(t, "/view?type=input&filename=photo.png&subfolder="+sub, "key-a").Body)
+		found, err := graphs.Stat(t.Context(), sub+"/photo.png")
+		require.NoError(t, err)
+		require.Equal(t, apitest.HashOf(data), found.Hash)
+	}
+	_, err := graphs.Stat(t.Context(), "photo.png")
+	require.Error(t, err, "no file lies outside the folders")
+
+	flat := apitest.Picture(t, 4, 4, 2)
+	h.Post(t, "/upload/image", "key-a", apitest.File("image", "photo.png", flat), apitest.Field("subfolder", ""))
+	for _, name := range []string{"photo.png", "/photo.png", "gone/photo.png"} {
+		found, err := graphs.Stat(t.Context(), name)
+		require.NoError(t, err, name)
+		require.Equal(t, apitest.HashOf(flat), found.Hash, name)
+	}
+	for _, name := range []string{"//photo.png", "/../photo.png", "/"} {
+		_, err := graphs.Stat(t.Context(), name)
+		require.Error(t, err, name)
+	}
+}
+
 func link(t *testing.T, h *apitest.FileHarness, name string) string {
 	t.Helper()
 	res := h.Get(t, h.View(name), "key-a")

@@ -32,7 +32,7 @@ const maxImageSide = 16384
 // maxFramePixels bounds the pixels of all frames of an uploaded image together.
 const maxFramePixels = 1 << 30
 
-// uploadResponse answers both upload routes. Subfolder is always empty: the files of an account have no subfolders.
+// uploadResponse answers both upload routes.
 type uploadResponse struct {
 	Name      string         `json:"name"`
 	Subfolder string         `json:"subfolder"`
@@ -51,7 +51,7 @@ type uploadedAsset struct {
 
 func (s *Surface) uploaded(c *gin.Context, e files.Entry, metadata map[string]any) error {
 	c.JSON(http.StatusOK, uploadResponse{
-		Name: e.Place.Filename, Type: e.Place.Folder, Metadata: metadata,
+		Name: e.Place.Filename, Subfolder: e.Place.Subfolder, Type: e.Place.Folder, Metadata: metadata,
 		Asset: uploadedAsset{
 			ID: string(e.Asset), Name: e.Place.Filename, Hash: e.Hash.String(), Size: e.Size, MIMEType: e.ContentType,
 		},
@@ -176,19 +176,17 @@ func tooLargeIsInvalid(err error) error {
 	return err
 }
 
-// placeOf parses the folder of an upload. A subfolder is ignored, but refused if it leads out of the folder.
+// placeOf parses the place of an upload.
 func placeOf(f *request.Form) (asset.Place, error) {
 	folder := node.FolderInput
 	if v, ok := f.Get("type"); ok && v != "" {
 		folder = node.Folder(v)
 	}
-	if sub, _ := f.Get("subfolder"); sub != "" {
-		if err := files.CheckPath(path.Clean(sub)); err != nil {
-			return asset.Place{}, err
-		}
-	}
 	place, err := files.NewPlace(folder, f.Filename)
 	place.Subfolder = ""
+	if sub, _ := f.Get("subfolder"); sub != "" && err == nil {
+		return files.NewPlace(folder, path.Clean(sub)+"/"+place.Filename)
+	}
 	return place, err
 }
 
@@ -227,6 +225,7 @@ func (s *Surface) postMask(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	up.place.Subfolder = "" // the subfolder of a mask has no effect
 	original, err := s.original(c, up.form)
 	if err != nil {
 		return err
@@ -262,7 +261,7 @@ func (s *Surface) original(c *gin.Context, f *request.Form) (files.Entry, error)
 	if err != nil {
 		return files.Entry{}, err
 	}
-	e, err := s.find(c.Request.Context(), edge.Caller(c), place)
+	e, err := s.Files.Lookup(c.Request.Context(), edge.Caller(c).Account, place)
 	if fault.Is(err, fault.NotFound) {
 		return files.Entry{}, httperr.Invalidf("the original image %s does not exist", ref.Filename)
 	}

@@ -20,7 +20,6 @@ import (
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/httperr"
 	"github.com/millrace-dev/millrace/api/jobio"
-	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/files"
 	"github.com/millrace-dev/millrace/internal/domain/load"
@@ -82,7 +81,7 @@ const maxViewPixels = 64_000_000
 // Routes returns the routes of the surface.
 func (s *Surface) Routes() []edge.Route {
 	signed := "/files/:asset/:filename"
-	return edge.Cloud(
+	return append(edge.Cloud(
 		edge.Route{Method: http.MethodGet, Path: "/view", Handle: s.getView},
 		edge.Route{Method: http.MethodHead, Path: "/view", Handle: s.getView},
 		edge.Route{Method: http.MethodGet, Path: "/files/mask-layers", Handle: s.getMaskLayers},
@@ -90,6 +89,9 @@ func (s *Surface) Routes() []edge.Route {
 		edge.Route{Method: http.MethodPost, Path: "/upload/mask", Access: edge.Store, Limit: -1, Handle: s.postMask},
 		edge.Route{Method: http.MethodGet, Path: signed, Access: edge.Public, Handle: s.getSigned},
 		edge.Route{Method: http.MethodHead, Path: signed, Access: edge.Public, Handle: s.getSigned},
+	),
+		edge.Route{Method: http.MethodGet, Path: sentRoute, Browser: true, Handle: s.getSent},
+		edge.Route{Method: http.MethodPut, Path: sentRoute, Access: edge.Store, Limit: s.opts.MaxImage, Browser: true, Handle: s.putSent},
 	)
 }
 
@@ -118,7 +120,7 @@ func (s *Surface) getView(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	e, err := s.find(c.Request.Context(), edge.Caller(c), place)
+	e, err := s.Files.Lookup(c.Request.Context(), edge.Caller(c).Account, place)
 	if err != nil {
 		return err
 	}
@@ -131,17 +133,6 @@ func (s *Surface) getView(c *gin.Context) error {
 	link, _ := s.Links.Sign(string(e.Asset), e.Hash.String(), e.Place.Filename, e.ContentType)
 	edge.Redirect(c, s.Edge.BaseURL(c.Request)+link)
 	return nil
-}
-
-// find looks a file up. Uploads ignore the subfolder of an input, so a request for that input with its subfolder
-// finds the same file.
-func (s *Surface) find(ctx context.Context, who account.Identity, place asset.Place) (files.Entry, error) {
-	e, err := s.Files.Lookup(ctx, who.Account, place)
-	if fault.Is(err, fault.NotFound) && place.Folder == string(node.FolderInput) && place.Subfolder != "" {
-		place.Subfolder = ""
-		return s.Files.Lookup(ctx, who.Account, place)
-	}
-	return e, err
 }
 
 // viewed parses the file that a request names. filename may contain the folder as an annotation.
@@ -244,7 +235,7 @@ func (s *Surface) layer(c *gin.Context, name string) (*string, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, err := s.find(c.Request.Context(), edge.Caller(c), place)
+	e, err := s.Files.Lookup(c.Request.Context(), edge.Caller(c).Account, place)
 	if fault.Is(err, fault.NotFound) {
 		return nil, nil
 	}

@@ -238,3 +238,16 @@ func fill(r io.Reader, p []byte) (int, error) {
 	}
 	return n, nil
 }
+
+// Copy copies the body, whose size the route bounds, to w. A client that sends nothing for idle has failed.
+func Copy(c *gin.Context, w io.Writer, idle time.Duration) (int64, error) {
+	conn := http.NewResponseController(c.Writer)
+	size, err := io.Copy(w, IdleReader{c.Request.Body, conn, idle})
+	if err != nil {
+		return size, err // the connection is not used again
+	}
+	if err := conn.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return size, err
+	}
+	return size, nil
+}

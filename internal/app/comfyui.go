@@ -13,12 +13,15 @@ import (
 	"github.com/millrace-dev/millrace/internal/comfyui"
 	"github.com/millrace-dev/millrace/internal/comfyui/catalogue"
 	"github.com/millrace-dev/millrace/internal/comfyui/driving"
+	"github.com/millrace-dev/millrace/internal/comfyui/packroutes"
 	"github.com/millrace-dev/millrace/internal/comfyui/placement"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/operate/servers"
 	"github.com/millrace-dev/millrace/internal/postgres/serverstore"
+	"github.com/millrace-dev/millrace/projections/jobs"
+	"github.com/millrace-dev/millrace/projections/serverusage"
 )
 
 // openServers makes the pool of ComfyUI servers. If the database has no tables for them, because it is not migrated
@@ -139,6 +142,13 @@ func (in *Instance) Members() []catalogue.Member {
 		members = append(members, catalogue.Member{Address: s.URL, Server: client})
 	}
 	return members
+}
+
+// packRoutes relays requests to the routes of node packs.
+func (in *Instance) packRoutes(jobs *jobs.Reader) *packroutes.Routes {
+	return packroutes.New(packroutes.Options{
+		Rules: in.settings.packRoutes, Pool: in.servers, Jobs: jobs, Usage: serverusage.NewReader(in.pool),
+	})
 }
 
 // devices returns the devices of the servers that answer.

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/millrace-dev/millrace/api/request"
+	"github.com/millrace-dev/millrace/internal/comfyui/packroutes"
 	"github.com/millrace-dev/millrace/internal/config"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/call"
@@ -28,15 +29,16 @@ import (
 
 // settings are those parts of the configuration that other packages parse: package config imports none of them.
 type settings struct {
-	mode     account.Mode
-	slots    account.Slots // jobs of an account that run at the same time, by tier
-	create   account.Tier  // tier of accounts that are created when a token first names them; "" = none are created
-	tokens   webtoken.Options
-	web      string   // address of the server whose web files of custom nodes an editor loads; "" = none
-	comfyOrg []string // addresses of the servers that receive credentials of Comfy.org
-	steps    []call.Step
-	windows  []call.Window
-	webhooks webhook.Policy
+	mode       account.Mode
+	slots      account.Slots // jobs of an account that run at the same time, by tier
+	create     account.Tier  // tier of accounts that are created when a token first names them; "" = none are created
+	tokens     webtoken.Options
+	web        string   // address of the server whose web files of custom nodes an editor loads; "" = none
+	comfyOrg   []string // addresses of the servers that receive credentials of Comfy.org
+	packRoutes []packroutes.Rule
+	steps      []call.Step
+	windows    []call.Window
+	webhooks   webhook.Policy
 }
 
 // validate reports all invalid settings of a configuration.
@@ -74,6 +76,8 @@ func parse(cfg config.Config) (s settings, err error) {
 		s.web, err = server.ParseURL(cfg.Servers.Web)
 		check("MILLRACE_COMFYUI_WEB", err)
 	}
+	s.packRoutes, err = packroutes.ParseRules(cfg.Servers.PackRoutes)
+	check("MILLRACE_PACK_ROUTES", err)
 	for _, text := range cfg.Servers.ComfyOrg {
 		address, err := server.ParseURL(text)
 		check("MILLRACE_COMFYUI_CREDENTIALS", err)

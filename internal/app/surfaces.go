@@ -21,12 +21,14 @@ import (
 	"github.com/millrace-dev/millrace/api/console"
 	"github.com/millrace-dev/millrace/api/console/models"
 	"github.com/millrace-dev/millrace/api/console/own"
+	"github.com/millrace-dev/millrace/api/console/page"
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/editor"
 	"github.com/millrace-dev/millrace/api/jobio"
 	apijobs "github.com/millrace-dev/millrace/api/jobs"
 	apilive "github.com/millrace-dev/millrace/api/live"
 	"github.com/millrace-dev/millrace/api/media"
+	"github.com/millrace-dev/millrace/api/packs"
 	"github.com/millrace-dev/millrace/api/router"
 	apiwebhooks "github.com/millrace-dev/millrace/api/webhooks"
 	"github.com/millrace-dev/millrace/internal/comfyui/catalogue"
@@ -279,12 +281,12 @@ func (s *surfaces) all() []api.Surface {
 	all := []api.Surface{
 		onCloud, s.onV2(), s.streams(onCloud), pictures, s.assets(), s.router(), s.editorAPI(), s.console(pictures),
 		apiwebhooks.New(apiwebhooks.Deps{Endpoints: s.in.webhookService(), Deliveries: webhookstore.New(s.in.pool, s.in.events)}),
-		about.New(s.edge, readiness{s.in}),
+		about.New(s.edge, readiness{s.in}), packs.New(s.edge, s.in.packRoutes(s.reader)),
 	}
 	if s.files != nil {
-		all = append(all, console.NewEditor(s.edge, s.files))
+		return append(all, console.NewEditor(s.edge, s.files))
 	}
-	return all
+	return append(all, about.NewRoot(s.edge, page.Base))
 }
 
 // onCloud builds the jobs of the cloud contract.

@@ -26,6 +26,7 @@ type Server interface {
 	Inspector
 	Prompts
 	Files
+	Packs
 
 	// Withholding returns the same server for work with further secrets: they, too, are overwritten wherever an
 	// answer repeats them.

@@ -22,6 +22,8 @@ type Servers struct {
 	// MILLRACE_COMFYUI_CREDENTIALS, separated by spaces: addresses of the servers that receive credentials of Comfy.org
 	ComfyOrg  []string
 	MaxOutput int64 // MILLRACE_MAX_OUTPUT, maximum bytes of one output file of a server
+	// MILLRACE_PACK_ROUTES, separated by commas: METHOD /path of routes of node packs that are relayed to servers
+	PackRoutes string
 }
 
 func defaultServers() Servers { return Servers{Silence: 30 * time.Second, MaxOutput: 4 << 30} }
@@ -31,6 +33,7 @@ var serverSettings = []setting{
 		c.Servers.Fixed = strings.Fields(v)
 		return nil
 	}},
+	text("MILLRACE_PACK_ROUTES", func(c *Config) *string { return &c.Servers.PackRoutes }),
 	text("MILLRACE_COMFYUI_WEB", func(c *Config) *string { return &c.Servers.Web }),
 	{"MILLRACE_COMFYUI_CREDENTIALS", func(c *Config, v string) error {
 		c.Servers.ComfyOrg = strings.Fields(v)

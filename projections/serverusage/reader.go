@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
@@ -27,6 +28,13 @@ type Reader struct{ pool *pgxpool.Pool }
 
 // NewReader returns a reader of the view in pool's database.
 func NewReader(pool *pgxpool.Pool) *Reader { return &Reader{pool: pool} }
+
+// LastServer returns the id of the server that last ended a segment of a job, or "".
+func (r *Reader) LastServer(ctx context.Context, of job.ID) (string, error) {
+	id, _, err := postgres.One(ctx, r.pool, "read the server of a job", pgx.RowTo[string],
+		`select server from `+Name+` where job = $1 order by run desc, segment desc, attempt desc limit 1`, of.Stream())
+	return id, err
+}
 
 // maxDays bounds one answer.
 const maxDays = 10_000

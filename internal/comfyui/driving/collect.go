@@ -55,6 +55,9 @@ func (d *Driver) save(ctx context.Context, r *Run, c *compiled, id string, out c
 	if err == nil && renaming.missing > 0 {
 		err = picturesMissed(id)
 	}
+	if err == nil {
+		err = d.keepKeyed(ctx, r, files, ui)
+	}
 	return ui, files.Saved(), err
 }
 

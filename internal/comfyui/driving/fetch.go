@@ -17,6 +17,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/comfyui"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/remote"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -103,8 +104,11 @@ func (c *compiled) moveFiles(ctx context.Context, n *graph.PlanNode) error {
 			continue
 		}
 		move := c.moveFile
-		if in.Directory {
+		switch {
+		case in.Directory:
 			move = c.moveFolder
+		case remote.Sent(n.Class) == in.Name:
+			move = c.sendKeyed
 		}
 		stored, err := move(ctx, n.ID, name)
 		if fault.Is(err, fault.NotFound) && slices.Contains(in.Options, name) {

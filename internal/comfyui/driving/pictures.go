@@ -5,7 +5,14 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"io"
+	"maps"
+	"net/http"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/millrace-dev/millrace/internal/comfyui"
 	"github.com/millrace-dev/millrace/internal/domain/job"
@@ -84,4 +91,119 @@ func (f *follower) checkPictures(id string) error {
 
 func picturesMissed(id string) error {
 	return fault.New(fault.Unavailable, fault.CodePicturesMissed, "the pictures that node %s sent over the socket were missed", id)
+}
+
+// Some packs keep pictures in the memory of their server, under keys: clients send and fetch them by a route of the pack. keyedRoute
+// is that of the tooling nodes. A prompt that is sent again, perhaps to another server, finds its pictures there again, because
+// every driver sends them before the prompt.
+const keyedRoute = "/api/etn/image/"
+
+// maxKey bounds the key of a picture.
+const maxKey = 128
+
+// keyPattern matches the keys under which servers keep pictures.
+var keyPattern = regexp.MustCompile(`^[0-9A-Za-z_-]+$`)
+
+// sendKeyed sends a picture of the account to the pack's memory and returns its key there. The key follows from the bytes, so that
+// accounts whose pictures are on one server cannot name those of others.
+func (c *compiled) sendKeyed(ctx context.Context, id, name string) (string, error) {
+	file, err := c.r.Files(id).Open(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	info := file.Info()
+	key := comfyui.FilesFolder + "-" + strings.TrimPrefix(info.Hash, "blake3:")
+	answer, err := c.r.Server.Ask(ctx, comfyui.PackRequest{
+		Method: http.MethodPut, Path: keyedRoute + key, ContentType: info.ContentType, Body: file, Size: info.Size,
+	}, maxKeyedAnswer)
+	if err != nil {
+		return "", err
+	}
+	if err := answer.Close(); err != nil {
+		return "", err
+	}
+	if answer.Status != http.StatusOK && answer.Status != http.StatusCreated {
+		return "", fault.New(fault.Unavailable, fault.CodeServerError, "the server answers with status %d to a picture for its node pack",
+			answer.Status)
+	}
+	return key, nil
+}
+
+// maxKeyedAnswer bounds the answer to a picture.
+const maxKeyedAnswer = 1 << 20
+
+// keepKeyed copies the pictures that the elements of an output name by their keys, and gives the elements the copies: the id is
+// that of the asset, under which clients fetch it by the pack's route, and the name is that of the file.
+func (d *Driver) keepKeyed(ctx context.Context, r *Run, files NodeFiles, ui map[string][]any) error {
+	for _, member := range slices.Sorted(maps.Keys(ui)) {
+		for i, item := range ui[member] {
+			element := elementOf(item)
+			key, _ := element["id"].(string)
+			if element["source"] != "http" || key == "" {
+				continue
+			}
+			saved, asset, err := d.copyKeyed(ctx, r, files, key)
+			if err != nil {
+				return err
+			}
+			element["id"] = asset
+			element["filename"], element["subfolder"], element["type"] = saved.Filename, saved.Subfolder, saved.Folder
+			ui[member][i] = element
+		}
+	}
+	return nil
+}
+
+// elementOf returns an element of an output that is an object, or nil.
+func elementOf(item any) (element map[string]any) {
+	if raw, ok := item.(json.RawMessage); ok {
+		if json.Unmarshal(raw, &element) != nil {
+			return nil
+		}
+		return element
+	}
+	element, _ = item.(map[string]any)
+	return element
+}
+
+func (d *Driver) copyKeyed(ctx context.Context, r *Run, files NodeFiles, key string) (saved node.File, asset string, err error) {
+	if len(key) > maxKey || !keyPattern.MatchString(key) {
+		return saved, "", fault.New(fault.Invalid, fault.CodeUnsafeName, "the server names a picture by a key that is not usable")
+	}
+	answer, err := r.Server.Ask(ctx, comfyui.PackRequest{Method: http.MethodGet, Path: keyedRoute + key}, d.opts.MaxOutput)
+	if err != nil {
+		return saved, "", err
+	}
+	defer answer.Close() // read only
+	switch answer.Status {
+	case http.StatusOK:
+	case http.StatusNotFound:
+		return saved, "", fault.New(fault.NotFound, fault.CodeServerFileNotFound, "the server no longer has a picture that a node made")
+	default:
+		return saved, "", fault.New(fault.Unavailable, fault.CodeServerError, "the server answers with status %d for a picture that a node made",
+			answer.Status)
+	}
+	save := node.Save{
+		Folder: node.FolderOutput, Prefix: "sent", Suffix: suffixOfType(answer.MediaType),
+		ContentType: cmp.Or(answer.MediaType, "application/octet-stream"), Index: len(files.Saved()),
+	}
+	saved, err = files.Save(ctx, save, func(w io.Writer) error {
+		_, err := io.Copy(w, answer)
+		return err
+	})
+	if err != nil {
+		return saved, "", err
+	}
+	all := files.Saved()
+	return saved, all[len(all)-1].Asset, nil
+}
+
+// suffixOfType returns the suffix of the name of a picture: "_.png" for "image/png".
+func suffixOfType(mediaType string) string {
+	switch mediaType {
+	case "image/jpeg", "image/png", "image/webp":
+		return "_." + path.Base(mediaType)
+	}
+	return "_.bin"
 }

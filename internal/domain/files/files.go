@@ -75,7 +75,21 @@ func (s *Service) find(ctx context.Context, who Viewer, place asset.Place) (Entr
 	if ref, err := blob.ParseRef(place.Filename); err == nil {
 		return s.store.ByHash(ctx, who, ref)
 	}
+	e, err := s.store.ByName(ctx, who, place)
+	if !fault.Is(err, fault.NotFound) || place.Folder != string(node.FolderInput) {
+		return e, err
+	}
+	if place.Subfolder == "" {
+		return s.store.ByName(ctx, who, SentPlace(place.Filename))
+	}
+	place.Subfolder = "" // a client names an uploaded mask with the subfolder that it sent and that had no effect
 	return s.store.ByName(ctx, who, place)
+}
+
+// SentPlace returns the place of a picture that a client has sent to the route of a node pack under an id. Lists of inputs do not
+// contain it; a graph finds it by its id.
+func SentPlace(id string) asset.Place {
+	return asset.Place{Folder: string(node.FolderTemp), Subfolder: "sent", Filename: id}
 }
 
 // Known returns the live files with the given ids, including files whose content was rejected.
@@ -121,7 +135,9 @@ func (s *Service) Presign(ctx context.Context, e Entry, h blob.Headers, ttl time
 
 // Upload records an uploaded file under the naming rule and returns its entry.
 func (s *Service) Upload(ctx context.Context, u Upload) (Entry, error) {
-	u.ExpiresAt = s.deadline(s.opts.InputRetention)
+	if u.ExpiresAt == nil {
+		u.ExpiresAt = s.deadline(s.opts.InputRetention)
+	}
 	e, err := s.store.Upload(ctx, u)
 	if err != nil {
 		return Entry{}, fmt.Errorf("record upload %s: %w", Join(u.Place), err)
@@ -178,6 +194,9 @@ func (f *accountFiles) Stat(ctx context.Context, name string) (node.Info, error)
 }
 
 func (f *accountFiles) lookup(ctx context.Context, name string) (Entry, error) {
+	if strings.LastIndexByte(name, '/') == 0 {
+		name = name[1:] // clients that join an empty subfolder and a name send "/name"
+	}
 	place, err := ParseName(name, node.FolderInput)
 	if err != nil {
 		return Entry{}, err

@@ -57,7 +57,7 @@ type Upload struct {
 	ContentType string
 	Width       int
 	Height      int
-	ExpiresAt   *time.Time
+	ExpiresAt   *time.Time // nil = the retention of uploads
 	RequestID   string
 }
 

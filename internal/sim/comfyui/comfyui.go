@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -31,6 +32,7 @@ type Options struct {
 	Without     []string      // classes that it does not have
 	Classes     []*node.Class // that it has besides
 	Pack        bool          // the node pack for lossless values is installed
+	Tooling     bool          // the node pack through which a painting program sends pictures is installed
 	Media       *ffmpeg.Tool  // for classes of sound and video; nil = there are none
 	Step        time.Duration // of a sampler; default 1 ms
 	Load        time.Duration // of a checkpoint that is not loaded; default 20 ms
@@ -101,7 +103,13 @@ func newServer(opts Options, files *fileStore, faults *faults, records *ledger) 
 		return nil, fmt.Errorf("simulated ComfyUI: %w", err)
 	}
 	var classes []*node.Class
-	for _, c := range append(append(native.Classes(), s.modelClasses()...), opts.Classes...) {
+	all := slices.Concat(native.Classes(), s.modelClasses(), opts.Classes)
+	if opts.Tooling {
+		kept := newTooling(opts.Checkpoints)
+		kept.routes(s.mux)
+		all = append(all, kept.classes()...)
+	}
+	for _, c := range all {
 		if !contains(opts.Without, c.Name) {
 			classes = append(classes, c)
 		}

@@ -111,7 +111,11 @@ func Parse(name string, raw json.RawMessage) (*Definition, error) {
 		for _, m := range members {
 			if !seen[m.Name] && m.Name != "" {
 				seen[m.Name] = true
-				d.inputs = append(d.inputs, parseInput(m, s.is))
+				in := parseInput(m, s.is)
+				if Sent(name) == m.Name {
+					in.Folder = node.FolderInput
+				}
+				d.inputs = append(d.inputs, in)
 			}
 		}
 	}
@@ -290,6 +294,14 @@ func (in *input) offer(kinds map[string]bool) {
 			in.Extra[key] = true
 		}
 	}
+}
+
+// Sent returns the input of a class that names a picture which a client has sent to a route of the pack, or "".
+func Sent(class string) (input string) {
+	if class == "ETN_LoadImageCache" {
+		return "id"
+	}
+	return ""
 }
 
 // bound converts a number of a definition to a bound of an input.

@@ -1,0 +1,143 @@
+package servers_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/sim/comfyui"
+	"github.com/millrace-dev/millrace/test/served"
+)
+
+// send sends a body that is no JSON.
+func (s *service) send(method, path, contentType string, body []byte) (int, http.Header, []byte) {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), method, s.Base+path, bytes.NewReader(body))
+	require.NoError(s.t, err)
+	req.Header.Set("Content-Type", contentType)
+	req.Header.Set("Cookie", "session=secret")
+	res, err := http.DefaultClient.Do(req)
+	require.NoError(s.t, err)
+	defer res.Body.Close()
+	raw, err := io.ReadAll(res.Body)
+	require.NoError(s.t, err)
+	return res.StatusCode, res.Header, raw
+}
+
+func painted(t *testing.T, shade uint8) []byte {
+	t.Helper()
+	im := image.NewNRGBA(image.Rect(0, 0, 48, 32))
+	for i := range im.Pix {
+		im.Pix[i] = shade
+		if i%4 == 3 {
+			im.Pix[i] = 255
+		}
+	}
+	var b bytes.Buffer
+	require.NoError(t, png.Encode(&b, im))
+	return b.Bytes()
+}
+
+// The requests of Krita AI Diffusion, in its order: it connects, asks for models, sends the pictures of a graph by the route of the
+// tooling nodes, and fetches the results by it.
+func TestAPaintingProgramSendsAndFetchesPictures(t *testing.T) {
+	options := comfyui.Options{Tooling: true, Checkpoints: []string{"one.safetensors", "two.safetensors"}}
+	s := start(t, options, options)
+	s.healthy(2)
+	client := uuid.NewString()
+	require.Contains(t, s.get("/system_stats"), "devices")
+	require.Contains(t, s.get("/object_info"), "ETN_SaveImageCache")
+	require.JSONEq(t, `[{"name":"German","code":"de"}]`, s.get("/api/etn/languages"))
+	require.JSONEq(t, `{"one.safetensors":{"base_model":"sd15","is_inpaint":false,"type":"eps"},"_meta":{"offset":0,"count":1,"total":2}}`,
+		s.get("/api/etn/model_info/checkpoints?offset=0&limit=1"))
+	status, body := s.do(http.MethodGet, "/api/etn/model_info/unet_gguf?offset=0&limit=8", nil)
+	require.Equal(t, http.StatusNotFound, status, body)
+	status, body = s.do(http.MethodPost, "/api/etn/workflow/subscribe", map[string]any{"client_id": client})
+	require.Equal(t, http.StatusOK, status, body)
+	require.JSONEq(t, `{"status":"success"}`, body)
+
+	picture := painted(t, 90)
+	for _, want := range []int{http.StatusCreated, http.StatusOK} {
+		status, _, answer := s.send(http.MethodPut, "/api/etn/image/source-1", "application/octet-stream", picture)
+		require.Equal(t, want, status, string(answer))
+	}
+	_, _, back := s.send(http.MethodGet, "/api/etn/image/source-1", "", nil)
+	require.Equal(t, picture, back)
+
+	for name, g := range map[string]served.Graph{
+		"picture to picture": {
+			"1": served.Node("ETN_LoadImageCache", map[string]any{"id": "source-1"}),
+			"2": served.Node("ImageInvert", map[string]any{"image": []any{"1", 0}}),
+			"3": served.Node("ETN_SaveImageCache", map[string]any{"images": []any{"2", 0}, "format": "PNG"}),
+		},
+	} {
+		id := uuid.NewString()
+		status, body := s.do(http.MethodPost, "/prompt", map[string]any{"prompt": g, "client_id": client, "prompt_id": id})
+		require.Equal(t, http.StatusOK, status, body)
+		require.Contains(t, body, id, "the program follows the job by the id that it chose")
+		require.Equal(t, "completed", s.ended(id), name)
+		shown := s.elements(id, "3")
+		require.Len(t, shown, 1)
+		require.Equal(t, "http", shown[0]["source"])
+		status, header, result := s.send(http.MethodGet, fmt.Sprintf("/api/etn/image/%s", shown[0]["id"]), "", nil)
+		require.Equal(t, http.StatusOK, status, "%s: %v", result, shown)
+		require.Equal(t, "image/png", header.Get("Content-Type"))
+		im, err := png.Decode(bytes.NewReader(result))
+		require.NoError(t, err)
+		require.Equal(t, image.Rect(0, 0, 48, 32), im.Bounds())
+		require.Equal(t, color.NRGBA{165, 165, 165, 255}, color.NRGBAModel.Convert(im.At(3, 3)))
+		require.Len(t, s.images(id), 1, "the result is a file of the job")
+	}
+	s.refusesPictures(t)
+}
+
+// refusesPictures checks what is refused.
+func (s *service) refusesPictures(t *testing.T) {
+	status, body := s.do(http.MethodPost, "/prompt", map[string]any{"prompt": served.Graph{
+		"1": served.Node("ETN_LoadImageCache", map[string]any{"id": "never-sent"}),
+		"3": served.Node("ETN_SaveImageCache", map[string]any{"images": []any{"1", 0}, "format": "PNG"}),
+	}})
+	require.Equal(t, http.StatusBadRequest, status)
+	require.Contains(t, body, "never-sent")
+	for path, want := range map[string]int{
+		"/api/etn/image/never-sent":             http.StatusNotFound,
+		"/api/etn/image/..%2f..%2fetc%2fpasswd": http.StatusNotFound,
+		"/api/etn/upload/loras/x.safetensors":   http.StatusNotFound,
+		"/api/etn/translate/de/..%2f..%2fqueue": http.StatusNotFound,
+		"/lossless/remove":                      http.StatusNotFound,
+		"/api/lossless/remove":                  http.StatusNotFound,
+	} {
+		status, _, body := s.send(http.MethodGet, path, "", nil)
+		require.Equal(t, want, status, "%s: %s", path, body)
+	}
+	status, _, raw := s.send(http.MethodPut, "/api/etn/image/text", "image/png", []byte("no picture"))
+	require.Equal(t, http.StatusBadRequest, status, string(raw))
+
+	status, header, raw := s.send(http.MethodGet, "/api/etn/translate/de/hello%20world", "", nil)
+	require.Equal(t, http.StatusOK, status)
+	require.Equal(t, `"de: hello world"`, strings.TrimSpace(string(raw)))
+	require.Empty(t, header.Values("Set-Cookie"), "a server sets no cookie")
+	require.Contains(t, header.Get("Content-Security-Policy"), "sandbox")
+	status, _, _ = s.send(http.MethodPost, "/api/etn/translate/de/hello", "", nil)
+	require.Equal(t, http.StatusNotFound, status, "the method is not allowed")
+}
+
+// elements returns the elements of the pictures that a node of a job showed.
+func (s *service) elements(id, node string) []map[string]any {
+	s.t.Helper()
+	var history map[string]struct {
+		Outputs map[string]struct{ Images []map[string]any }
+	}
+	require.NoError(s.t, json.Unmarshal([]byte(s.get("/api/history/"+id)), &history))
+	return history[id].Outputs[node].Images
+}
