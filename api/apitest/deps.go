@@ -12,6 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/api/assets"
 	"github.com/millrace-dev/millrace/api/cloud"
 	"github.com/millrace-dev/millrace/api/console"
+	"github.com/millrace-dev/millrace/api/console/operators"
 	"github.com/millrace-dev/millrace/api/console/own"
 	"github.com/millrace-dev/millrace/api/console/page"
 	"github.com/millrace-dev/millrace/api/edge"
@@ -132,6 +133,12 @@ func (o *Options) setDefaults() {
 // New returns the handler of the surfaces whose parts are set.
 func New(d Deps, o Options) (http.Handler, error) {
 	o.setDefaults()
+	if d.Space == nil {
+		d.Space = new(Fillable)
+	}
+	if d.Storage == nil {
+		d.Storage = new(Quota)
+	}
 	shared := edge.Deps{Auth: d.Auth, Space: d.Space, Storage: d.Storage, Logger: d.Logger}
 	if d.Editor != nil {
 		shared.Cookies = d.Editor.Sealer
@@ -208,9 +215,7 @@ func (d Deps) files(e *edge.Edge, o Options) []api.Surface {
 
 func (d Deps) console(e *edge.Edge) api.Surface {
 	deps := console.Deps{Edge: e, Jobs: d.Jobs, Reader: d.Reader, Sources: d.Sources, Links: d.Links, Sealer: d.Console, Live: d.Live}
-	if d.Classes != nil {
-		deps.Classes = d.Classes
-	}
+	deps.Classes, deps.Operators = d.Classes, &operators.Services{}
 	if d.Files != nil && d.Assets != nil {
 		deps.Files, deps.Own = d.Files, own.Deps{Assets: d.AssetView, Deleter: d.Assets, Files: d.Files}
 	}

@@ -48,9 +48,9 @@ type Deps struct {
 	Reader  jobio.Reader
 	Queue   jobio.Queue
 	Sources jobio.Sources
-	History History     // nil = nothing is ever hidden
-	Waits   jobio.Waits // nil = no job waits for a ComfyUI server
-	Devices Devices     // nil = there are no ComfyUI servers
+	History History // nil = nothing is ever hidden
+	Waits   jobio.Waits
+	Devices Devices // nil = there are no ComfyUI servers
 }
 
 // Devices returns the devices of all ComfyUI servers that answer.

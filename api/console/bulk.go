@@ -119,9 +119,6 @@ func cancelChoice(j job.Job) (bool, string) {
 
 // retryChoice returns the outcome that a retry would have, without making one.
 func (s *Surface) retryChoice(ctx context.Context, v page.Visitor, j job.Job) (bool, string, error) {
-	if s.Retry == nil {
-		return false, "", fault.New(fault.NotFound, fault.CodeNotFound, "Jobs cannot be run again from here.")
-	}
 	err := s.Retry.Check(ctx, job.Retry{Of: j.ID, Account: v.Account, Actor: v.Actor(), Credential: v.Key()})
 	if err == nil {
 		return true, "The job runs again as a new job. Nodes with cached results do not run again; this job stays as it is.", nil
@@ -187,9 +184,6 @@ func cancellation(c *gin.Context, v page.Visitor, ids ...job.ID) (job.CancelRequ
 }
 
 func (s *Surface) retryMany(c *gin.Context, v page.Visitor, found []job.Job) (int, error) {
-	if s.Retry == nil {
-		return 0, fault.New(fault.NotFound, fault.CodeNotFound, "Jobs cannot be run again from here.")
-	}
 	reason, err := page.Reason(c)
 	if err != nil {
 		return 0, err

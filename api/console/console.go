@@ -29,7 +29,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/engine/uiworkflow"
-	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/operate/servers"
 	"github.com/millrace-dev/millrace/internal/web/console"
@@ -51,23 +50,23 @@ type Deps struct {
 	Sources   jobio.Sources
 	Links     jobio.Links
 	Histories LogHistories
-	Servers   jobio.Servers            // nil = no page of ComfyUI servers
+	Servers   jobio.Servers
 	Operator  func(secret string) bool // reports whether a credential is the operators'; nil = there are no operators
-	Waits     jobio.Waits              // nil = no job waits for a ComfyUI server
-	Retry     *job.Retrier             // nil = jobs cannot be run again from the page
+	Waits     jobio.Waits
+	Retry     *job.Retrier
 	Sealer    edge.Sealer
 	Live      live.Source
-	Media     []string            // origins of pictures and films beside the service's own
-	Index     *jobindex.Reader    // nil = jobs are listed by their state alone
-	Files     media.Files         // nil = no thumbnails and no archives
-	Stats     *stats.Reader       // nil = no overview
-	Now       *jobs.Reader        // with Stats
-	Classes   uiworkflow.Classes  // of graphs that are submitted on a page; nil = the pages cannot submit jobs
-	Pictures  *media.Surface      // nil = a dropped picture must contain a workflow
-	Models    *models.Deps        // nil = no pages of partner models
-	Directory page.Index          // nil = nothing is found by id or name alone
-	Own       own.Deps            // assets, webhooks, keys and usage
-	Operators *operators.Services // nil = no pages for operators
+	Media     []string // origins of pictures and films beside the service's own
+	Index     *jobindex.Reader
+	Files     media.Files
+	Stats     *stats.Reader
+	Now       *jobs.Reader
+	Classes   uiworkflow.Classes // of graphs that are submitted on a page
+	Pictures  *media.Surface
+	Models    models.Deps
+	Directory page.Index // nil = nothing is found by id or name alone
+	Own       own.Deps   // assets, webhooks, keys and usage
+	Operators *operators.Services
 }
 
 // Templates are the templates of the pages of this package, and the files that they refer to.
@@ -96,31 +95,20 @@ func New(deps Deps) *Surface {
 		}, page.Base),
 	}
 	s.page.AddTemplates(Templates)
-	if deps.Stats != nil && deps.Index != nil {
-		s.sections = append(s.sections, overview.New(overview.Deps{
-			Page: s.page, Stats: deps.Stats, Now: deps.Now, Running: deps.Index, Servers: deps.Servers,
-		}))
-	}
+	s.sections = append(s.sections, overview.New(overview.Deps{
+		Page: s.page, Stats: deps.Stats, Now: deps.Now, Running: deps.Index, Servers: deps.Servers,
+	}))
 	s.page.AddLinks(
 		console.NavLink{Path: "", Title: "Jobs", Icon: "M2 3.5h12M2 8h12M2 12.5h8"},
 		console.NavLink{Path: "/gallery", Title: "Gallery", Icon: "M2 3h12v10H2zM2 11l4-4 3 3 2-2 3 3"},
+		console.NavLink{Path: "/run", Title: "Drawing", Group: console.Create, Icon: "M4 2.5v11l9-5.5z", Account: true},
 	)
-	if deps.Classes != nil {
-		s.page.AddLinks(console.NavLink{Path: "/run", Title: "Drawing", Group: console.Create, Icon: "M4 2.5v11l9-5.5z", Account: true})
-	}
-	if deps.Models != nil {
-		s.sections = append(s.sections, models.New(s.page, *deps.Models))
-	}
 	s.previews = previews.New(previews.Deps{Page: s.page, Live: deps.Live, Find: s.find})
-	s.sections = append(s.sections, s.previews, own.New(s.page, s.thumbs, deps.Own))
-	if deps.Servers != nil {
-		s.page.AddLinks(console.NavLink{
-			Path: "/servers", Title: "Servers", Group: console.Operate, Icon: "M2 3h12v4H2zM2 9h12v4H2zM4.5 5h.1M4.5 11h.1", Operator: true,
-		})
-	}
-	if deps.Operators != nil {
-		s.sections = append(s.sections, operators.New(s.page, *deps.Operators))
-	}
+	s.sections = append(s.sections, models.New(s.page, deps.Models), s.previews, own.New(s.page, s.thumbs, deps.Own))
+	s.page.AddLinks(console.NavLink{
+		Path: "/servers", Title: "Servers", Group: console.Operate, Icon: "M2 3h12v4H2zM2 9h12v4H2zM4.5 5h.1M4.5 11h.1", Operator: true,
+	})
+	s.sections = append(s.sections, operators.New(s.page, *deps.Operators))
 	return s
 }
 
@@ -155,9 +143,6 @@ func (s *Surface) Routes() []edge.Route {
 
 // storageUsed describes the storage that the account uses and its limit.
 func (s *Surface) storageUsed(c *gin.Context, of string) (string, error) {
-	if s.Edge.Storage == nil {
-		return "", nil
-	}
 	kept, err := s.Edge.Storage.Usage(c.Request.Context(), of)
 	if err != nil {
 		return "", err
@@ -209,9 +194,6 @@ const serversEvery = 2 * time.Second
 
 // servers shows the ComfyUI servers: GET /console/servers.
 func (s *Surface) servers(c *gin.Context, v page.Visitor) (console.Page, error) {
-	if s.Servers == nil {
-		return nil, fault.New(fault.NotFound, fault.CodeNotFound, "This service has no ComfyUI servers.")
-	}
 	all, err := s.Servers.Servers(c.Request.Context())
 	if err != nil {
 		return nil, err
@@ -241,7 +223,7 @@ func (s *Surface) servers(c *gin.Context, v page.Visitor) (console.Page, error) 
 			shown.Counts = append(shown.Counts, StateCount{State: state, Count: counts[state]})
 		}
 	}
-	if s.operates(v) {
+	if v.Operates {
 		shown.Add = &operators.Buttons(servers.Add, nil)[0]
 	}
 	for _, w := range waiting {
@@ -273,14 +255,9 @@ func (s *Surface) jobLinks(ctx context.Context, all []*server.Server, waiting []
 	return links, nil
 }
 
-// operates reports whether the visitor may change servers.
-func (s *Surface) operates(v page.Visitor) bool {
-	return v.Operates && s.Operators != nil && s.Operators.Servers != nil
-}
-
 // serverActs returns the changes that the visitor may make to a server.
 func (s *Surface) serverActs(v page.Visitor, one *server.Server) []console.Act {
-	if !s.operates(v) {
+	if !v.Operates {
 		return nil
 	}
 	pointless := map[string]bool{"drain": one.Drained, "resume": !one.Drained, "remove": one.Fixed}

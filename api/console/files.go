@@ -11,7 +11,6 @@ import (
 
 	"github.com/millrace-dev/millrace/api/console/page"
 	"github.com/millrace-dev/millrace/api/content"
-	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/jobio"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -74,9 +73,6 @@ func (s *Surface) gallery(c *gin.Context, v page.Visitor) (console.Page, error) 
 	if err != nil {
 		return nil, err
 	}
-	if s.Index == nil && !f.empty() {
-		return nil, noJob()
-	}
 	f.Limit = galleryJobs
 	found, next, err := s.search(c.Request.Context(), f)
 	if err != nil {
@@ -124,7 +120,7 @@ func (s *Surface) use(c *gin.Context, v page.Visitor) (console.Page, error) {
 		Frame: console.Frame{Title: "Use as input"}, Of: j.PublicID(), Asset: o.File.Asset, Name: o.File.Filename,
 		Input: inputName(o.File),
 	}
-	if s.Index == nil || jobio.OutputType(o.File) != "image" {
+	if jobio.OutputType(o.File) != "image" {
 		return shown, nil
 	}
 	for _, class := range loaders {
@@ -244,10 +240,6 @@ func (s *Surface) file(c *gin.Context, v page.Visitor) error {
 		return err
 	}
 	link := jobio.RenderOutput(s.Links, s.Edge.BaseURL(c.Request), j.PublicID(), o).URL
-	if s.Files == nil {
-		edge.Redirect(c, link)
-		return nil
-	}
 	e, err := s.pack(c.Request.Context(), j, o)
 	if err != nil {
 		return err
@@ -258,9 +250,6 @@ func (s *Surface) file(c *gin.Context, v page.Visitor) error {
 // thumb answers with a thumbnail of an output: GET /console/jobs/{id}/thumbs/{asset}. An output that is not a
 // picture, or too large for a thumbnail, is answered whole.
 func (s *Surface) thumb(c *gin.Context, v page.Visitor) error {
-	if s.Files == nil {
-		return s.file(c, v)
-	}
 	j, o, err := s.output(c, v)
 	if err != nil {
 		return err

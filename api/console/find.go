@@ -40,10 +40,8 @@ func (s *Surface) finding(c *gin.Context, v page.Visitor) error {
 		}
 	case err != nil && !fault.Is(err, fault.NotFound) && !fault.Is(err, fault.Conflict):
 		return err
-	case text != "" && s.Index != nil:
-		query.Set("q", text)
 	case text != "":
-		return fault.New(fault.NotFound, fault.CodeNotFound, "Nothing has this id or name.")
+		query.Set("q", text)
 	}
 	if len(query) > 0 {
 		to += "?" + query.Encode()
@@ -55,7 +53,7 @@ func (s *Surface) finding(c *gin.Context, v page.Visitor) error {
 // mayOpen reports whether the visitor may see the page of what was found.
 func (s *Surface) mayOpen(v page.Visitor, found records.Found) bool {
 	if found.Noun == "account" {
-		return v.Operates && s.Operators != nil
+		return v.Operates
 	}
 	return v.ByToken() || found.Account == v.Account
 }

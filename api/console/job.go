@@ -129,7 +129,7 @@ func (s *Surface) job(c *gin.Context, id page.Visitor, found job.Job) (console.P
 		return nil, err
 	}
 	shown := &JobPage{
-		Versions: int64(len(history.Events)), CanRetry: s.Retry != nil && id.Allows(account.ScopeWrite),
+		Versions: int64(len(history.Events)), CanRetry: id.Allows(account.ScopeWrite),
 		Notice: notices[c.Query("notice")],
 	}
 	now := time.Now()
@@ -188,11 +188,8 @@ func (s *Surface) job(c *gin.Context, id page.Visitor, found job.Job) (console.P
 	return shown, nil
 }
 
-// described returns what the index knows of a job; nothing if there is no index.
+// described returns the indexed properties of a job.
 func (s *Surface) described(ctx context.Context, j job.Job) (jobindex.Description, error) {
-	if s.Index == nil {
-		return jobindex.Description{}, nil
-	}
 	known, err := s.Index.Descriptions(ctx, []job.ID{j.ID})
 	return known[j.ID], err
 }

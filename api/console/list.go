@@ -170,13 +170,10 @@ func (s *Surface) list(c *gin.Context, v page.Visitor) (console.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.Index == nil && !f.empty() {
-		return nil, fault.New(fault.NotFound, fault.CodeNotFound, "Jobs can only be filtered by their state: this service has no search index.")
-	}
 	shown := &ListPage{Frame: console.Frame{Title: "Jobs", Live: true, Every: listEvery}, CanChange: v.Allows(account.ScopeWrite) && !v.All()}
 	shown.Notice = describeDone(c.Query("done"))
 	s.describe(shown, f, v)
-	if c.Query("group") == "cause" && s.Index != nil {
+	if c.Query("group") == "cause" {
 		return shown, s.groups(c.Request.Context(), shown, f, v)
 	}
 	ctx := c.Request.Context()
@@ -212,9 +209,6 @@ func (s *Surface) describe(shown *ListPage, f filter, v page.Visitor) {
 			Text: string(state), Query: f.query(v, "status", string(state)), Current: shown.Status == string(state),
 		})
 	}
-	if s.Index == nil {
-		return
-	}
 	shown.Causes = f.query(v, "group", "cause", "status", "")
 	labels := map[string]string{
 		"q": "Text", "class": "Node class", "model": "Model", "server": "Server", "code": "Error code", "cause": "Cause",
@@ -248,15 +242,13 @@ func (s *Surface) listed(ctx context.Context, found []job.Job, v page.Visitor) (
 	if err != nil {
 		return nil, err
 	}
-	known := map[job.ID]jobindex.Description{}
-	if s.Index != nil {
-		ids := make([]job.ID, len(found))
-		for i, j := range found {
-			ids[i] = j.ID
-		}
-		if known, err = s.Index.Descriptions(ctx, ids); err != nil {
-			return nil, err
-		}
+	ids := make([]job.ID, len(found))
+	for i, j := range found {
+		ids[i] = j.ID
+	}
+	known, err := s.Index.Descriptions(ctx, ids)
+	if err != nil {
+		return nil, err
 	}
 	lines := make([]ListedJob, len(found))
 	for i, j := range found {

@@ -143,9 +143,6 @@ func cut(text string, most int) string {
 
 // nodeCalls returns the calls of partner models that a node made in the last run and that are still stored.
 func (s *Surface) nodeCalls(ctx context.Context, j job.Job, node string) ([]call.Call, error) {
-	if s.Models == nil {
-		return nil, nil
-	}
 	var found []call.Call
 	for i := range maxNodeCalls {
 		rec, ok, err := s.Models.Record.Key(ctx, j.Account, call.NodeKey(string(j.ID), j.Run, i, node))

@@ -35,9 +35,6 @@ type RunPage struct {
 const maxWorkflow = 32 << 20
 
 func (s *Surface) runRoutes() []edge.Route {
-	if s.Classes == nil {
-		return nil
-	}
 	read := s.page.Answer("/run", page.Write, s.readWorkflow)
 	read.Limit = maxWorkflow
 	return []edge.Route{
@@ -72,7 +69,7 @@ func (s *Surface) readWorkflow(c *gin.Context, v page.Visitor) (console.Page, er
 // promptOf returns the graph of a dropped file or a pasted text.
 func (s *Surface) promptOf(c *gin.Context, v page.Visitor, given workflowFile) (json.RawMessage, error) {
 	text, err := uiworkflow.Text(given.data)
-	if s.Pictures != nil && given.withoutWorkflow(err) {
+	if given.withoutWorkflow(err) {
 		return s.loading(c, v, given)
 	}
 	if err != nil {

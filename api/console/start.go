@@ -42,11 +42,8 @@ func (s *Surface) start(base string, v page.Visitor) *Start {
 	switch {
 	case !v.ByToken() && (!v.Active || v.Tier == account.TierFree):
 		first.Refusal = "This account has no active subscription, so it can read but not submit. An operator can change that."
-	case s.Classes != nil && v.Allows(account.ScopeWrite):
-		first.Examples = examples
-		if s.Models != nil {
-			first.Model = "sim/image"
-		}
+	case v.Allows(account.ScopeWrite):
+		first.Examples, first.Model = examples, "sim/image"
 	}
 	return first
 }

@@ -77,9 +77,9 @@ type Storage interface {
 type Deps struct {
 	Auth     Authenticator
 	KeysOfV2 Authenticator // checks the keys of the v2 API, which takes no tokens; nil = Auth
-	Space    Space         // nil = there is always space
-	Storage  Storage       // nil = the storage of accounts is not limited
-	Cookies  Sealer        // seals the keys in an editor's cookies; nil = cookies are not credentials
+	Space    Space
+	Storage  Storage
+	Cookies  Sealer // seals the keys in an editor's cookies; nil = cookies are not credentials
 	Logger   *slog.Logger
 
 	Deployments Deployments // nil = there are none
@@ -311,10 +311,8 @@ func (r Route) answer(c *gin.Context) error {
 // CheckSpace refuses a request that stores data while there is no space left, on the disk or for the account. It is
 // the only check for a job, whose outputs may have any size.
 func (e *Edge) CheckSpace(c *gin.Context, account string) error {
-	if e.Space != nil {
-		if err := e.Space.CheckSpace(); err != nil {
-			return err
-		}
+	if err := e.Space.CheckSpace(); err != nil {
+		return err
 	}
 	return e.fits(c, account, 1)
 }
@@ -345,9 +343,6 @@ func (e *Edge) CheckQuotaOf(c *gin.Context, id string, bytes int64) error {
 
 // fits reads the storage of an account and reports whether bytes more fit.
 func (e *Edge) fits(c *gin.Context, id string, bytes int64) error {
-	if e.Storage == nil {
-		return nil
-	}
 	found, err := e.Storage.Quota(c.Request.Context(), id)
 	if err != nil {
 		return err

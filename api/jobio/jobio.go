@@ -387,7 +387,7 @@ type WaitingBody struct {
 	Place  int    `json:"place"` // in the queue for servers; 1 = next
 }
 
-// Waiting returns why jobs wait for servers, by job. Jobs that do not wait are left out. waits may be nil.
+// Waiting returns why jobs wait for servers, by job. Jobs that do not wait are left out.
 func Waiting(ctx context.Context, waits Waits, list ...job.Job) (map[job.ID]*WaitingBody, error) {
 	var ids []job.ID
 	for _, j := range list {
@@ -395,7 +395,7 @@ func Waiting(ctx context.Context, waits Waits, list ...job.Job) (map[job.ID]*Wai
 			ids = append(ids, j.ID)
 		}
 	}
-	if waits == nil || len(ids) == 0 {
+	if len(ids) == 0 {
 		return nil, nil
 	}
 	found, err := waits.WaitsOf(ctx, ids)

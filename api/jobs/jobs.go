@@ -55,12 +55,12 @@ type Deps struct {
 	Sources jobio.Sources
 	Steps   jobio.Steps // nil = progress is counted by whole nodes
 	Links   jobio.Links
-	Keys    Keys        // nil = an invalid workflow is refused before a key in use
-	Names   Names       // nil = graphs contain references to assets as submitted
-	Waits   jobio.Waits // nil = no job waits for a ComfyUI server
-	Logs    *job.Logs   // nil = jobs have no logs
-	Ends    *Ends       // nil = requests cannot wait for the end of a job
-	Calls   Calls       // nil = there are no deployments
+	Keys    Keys  // nil = an invalid workflow is refused before a key in use
+	Names   Names // nil = graphs contain references to assets as submitted
+	Waits   jobio.Waits
+	Logs    *job.Logs // nil = jobs have no logs
+	Ends    *Ends
+	Calls   Calls // nil = there are no deployments
 }
 
 // Options are the tunables of the surface.

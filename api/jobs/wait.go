@@ -43,7 +43,7 @@ func preferredWait(h http.Header) time.Duration {
 func (s *Surface) find(c *gin.Context) (job.Job, error) {
 	wait := preferredWait(c.Request.Header)
 	j, err := jobio.Find(c, s.Reader)
-	if err != nil || wait == 0 || s.Ends == nil {
+	if err != nil || wait == 0 {
 		return j, err
 	}
 	if !s.waits.Acquire(j.Account) {

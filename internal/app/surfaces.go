@@ -363,7 +363,7 @@ func (s *surfaces) console(pictures *media.Surface) *console.Surface {
 		Retry:     &job.Retrier{Service: s.service, Sources: s.in.sources()},
 		Index:     jobindex.NewReader(s.in.pool), Stats: stats.NewReader(s.in.pool), Now: s.reader,
 		Files: files, Classes: s.in.classes, Pictures: pictures,
-		Models: &models.Deps{
+		Models: models.Deps{
 			Models: s.offers, Calls: s.in.service, Off: s.in.cfg.Router.Disabled, NoFallback: !s.in.cfg.Router.Fallback,
 			History: models.History{Record: s.in.calls, Listing: calls.NewReader(s.in.pool), Bodies: s.in.blobs},
 		},

@@ -231,6 +231,9 @@ func prefixes(text string) string {
 // out.
 func (r *Reader) Descriptions(ctx context.Context, ids []job.ID) (map[job.ID]Description, error) {
 	known := make(map[job.ID]Description, len(ids))
+	if len(ids) == 0 {
+		return known, nil
+	}
 	err := postgres.Each(ctx, r.pool, "read the index of jobs", func(row pgx.CollectableRow) error {
 		var id job.ID
 		var k Description

@@ -28,7 +28,7 @@ type Services struct {
 	Views    views.Service
 	Accounts accounts.Service
 	Webhooks *webhooks.Service
-	Servers  *servers.Service // nil = there is no registry of servers
+	Servers  *servers.Service
 	Doctor   doctor.Examiner
 }
 
@@ -59,7 +59,7 @@ func link(path, title, icon string) console.NavLink {
 
 // Routes returns the routes of the pages and of their forms.
 func (r *Section) Routes() []edge.Route {
-	routes := []edge.Route{
+	return []edge.Route{
 		r.page.Page("/queues", page.Operate, r.queues),
 		form(r.page, queues.Set, r.Services.Queues),
 		r.page.Page("/views", page.Operate, r.views),
@@ -77,13 +77,9 @@ func (r *Section) Routes() []edge.Route {
 		form(r.page, webhooks.Replay, r.Webhooks),
 		r.page.Page("/doctor", page.Operate, r.showDoctor),
 		r.page.Form("/doctor", page.Operate, r.examineNow),
+		form(r.page, servers.Add, r.Servers),
+		form(r.page, servers.Change, r.Servers),
 	}
-	if r.Servers != nil {
-		routes = append(routes,
-			form(r.page, servers.Add, r.Servers),
-			form(r.page, servers.Change, r.Servers))
-	}
-	return routes
 }
 
 // every is how often an open page is rebuilt: its content does not depend on events of one account.

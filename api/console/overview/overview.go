@@ -128,7 +128,7 @@ type Deps struct {
 	Stats   *stats.Reader
 	Now     *jobs.Reader
 	Running *jobindex.Reader
-	Servers jobio.Servers // nil = there are no ComfyUI servers
+	Servers jobio.Servers
 }
 
 // Templates are the templates of the pages of this package, and the files that they refer to.
@@ -284,7 +284,7 @@ func (r *Section) present(ctx context.Context, shown *OverviewPage, v page.Visit
 		}
 		shown.Running = append(shown.Running, line)
 	}
-	if r.Servers == nil || !v.Operator {
+	if !v.Operator {
 		return nil
 	}
 	all, err := r.Servers.Servers(ctx)

@@ -108,9 +108,7 @@ func (r *Section) assets(c *gin.Context, v page.Visitor) (console.Page, error) {
 	for _, l := range labels {
 		shown.Tags = append(shown.Tags, console.Chip{Text: l.Label, Query: query(l.Label, ""), Current: l.Label == tag})
 	}
-	if r.page.Edge.Storage != nil {
-		shown.Kept, err = r.page.Edge.Storage.Usage(ctx, v.Account)
-	}
+	shown.Kept, err = r.page.Edge.Storage.Usage(ctx, v.Account)
 	return shown, err
 }
 

@@ -34,13 +34,13 @@ type SecretPage struct {
 
 // Deps are the dependencies of the pages.
 type Deps struct {
-	Assets     apiassets.AssetReader // nil = no pages of assets; needs Deleter and Files
+	Assets     apiassets.AssetReader
 	Deleter    apiassets.Assets
 	Files      content.Store
-	Endpoints  apiwebhooks.Commands // nil = no pages of webhooks; needs Deliveries
+	Endpoints  apiwebhooks.Commands
 	Deliveries apiwebhooks.DeliveryReader
-	Accounts   *accounts.Service // nil = no page of keys
-	Usage      *usage.Reader     // nil = no page of usage; needs Accounts
+	Accounts   *accounts.Service
+	Usage      *usage.Reader
 }
 
 // Templates are the templates of the pages of this package, and the files that they refer to.
@@ -59,57 +59,44 @@ type Section struct {
 func New(p *page.Server, small *thumbs.Thumbs, deps Deps) *Section {
 	p.AddTemplates(Templates)
 	r := &Section{Deps: deps, page: p, thumbs: small}
-	if r.Assets != nil {
-		p.AddLinks(console.NavLink{Path: "/assets", Title: "Files", Icon: "M4 1.5h5l3 3v10H4zM9 1.5v3h3", Account: true})
-	}
-	if r.Endpoints != nil {
-		p.AddLinks(console.NavLink{
-			Path: "/webhooks", Title: "Webhooks", Group: console.Mine, Icon: "M2 8h7M6 4l4 4-4 4M13 3v10", Account: true,
-		})
-	}
+	p.AddLinks(
+		console.NavLink{Path: "/assets", Title: "Files", Icon: "M4 1.5h5l3 3v10H4zM9 1.5v3h3", Account: true},
+		console.NavLink{Path: "/webhooks", Title: "Webhooks", Group: console.Mine, Icon: "M2 8h7M6 4l4 4-4 4M13 3v10", Account: true},
+	)
 	if r.keyed() {
 		p.AddLinks(console.NavLink{
 			Path: "/keys", Title: "Keys", Group: console.Mine, Account: true,
 			Icon: "M5.5 10.5a3 3 0 1 1 2.2-5.1L14 5.5v3h-2v2h-2V9H8.3a3 3 0 0 1-2.8 1.5z",
 		})
 	}
-	if r.Usage != nil {
-		p.AddLinks(console.NavLink{
-			Path: "/usage", Title: "Usage", Group: console.Mine, Icon: "M8 1.5a6.5 6.5 0 1 0 6.5 6.5H8z", Account: true,
-		})
-	}
+	p.AddLinks(console.NavLink{
+		Path: "/usage", Title: "Usage", Group: console.Mine, Icon: "M8 1.5a6.5 6.5 0 1 0 6.5 6.5H8z", Account: true,
+	})
 	return r
 }
 
 // keyed reports whether accounts of this service have keys.
-func (r *Section) keyed() bool { return r.Accounts != nil && r.page.Edge.Mode() == account.ModeKeys }
+func (r *Section) keyed() bool { return r.page.Edge.Mode() == account.ModeKeys }
 
 // Routes returns the routes of the pages and of their forms.
 func (r *Section) Routes() []edge.Route {
-	var routes []edge.Route
-	if r.Assets != nil {
-		routes = append(routes,
-			r.page.Page("/assets", page.ReadOne, r.assets),
-			r.page.Page("/assets/:id", page.ReadOne, page.Of(r.find, r.asset)),
-			r.page.File("/assets/:id/file", page.ReadOne, r.file),
-			r.page.File("/assets/:id/thumb", page.ReadOne, r.thumb),
-			r.page.Form("/assets/:id/delete", page.Write, r.deleteAsset))
-	}
-	if r.Endpoints != nil {
-		routes = append(routes,
-			r.page.Page("/webhooks", page.ReadOne, r.webhooks),
-			r.page.Answer("/webhooks", page.Write, r.register),
-			r.page.Page("/webhooks/:id", page.ReadOne, page.Of(r.endpoint, r.webhook)),
-			r.page.Form("/webhooks/:id/:change", page.Write, r.changeWebhook))
+	routes := []edge.Route{
+		r.page.Page("/assets", page.ReadOne, r.assets),
+		r.page.Page("/assets/:id", page.ReadOne, page.Of(r.find, r.asset)),
+		r.page.File("/assets/:id/file", page.ReadOne, r.file),
+		r.page.File("/assets/:id/thumb", page.ReadOne, r.thumb),
+		r.page.Form("/assets/:id/delete", page.Write, r.deleteAsset),
+		r.page.Page("/webhooks", page.ReadOne, r.webhooks),
+		r.page.Answer("/webhooks", page.Write, r.register),
+		r.page.Page("/webhooks/:id", page.ReadOne, page.Of(r.endpoint, r.webhook)),
+		r.page.Form("/webhooks/:id/:change", page.Write, r.changeWebhook),
+		r.page.Page("/usage", page.ReadOne, r.usage),
 	}
 	if r.keyed() {
 		routes = append(routes,
 			r.page.Page("/keys", page.ReadOne, r.keys),
 			r.page.Answer("/keys", page.Write, r.issueKey),
 			r.page.Form("/keys/revoke", page.Write, r.revokeKey))
-	}
-	if r.Usage != nil {
-		routes = append(routes, r.page.Page("/usage", page.ReadOne, r.usage))
 	}
 	return routes
 }
@@ -220,10 +207,8 @@ func (r *Section) usage(c *gin.Context, v page.Visitor) (console.Page, error) {
 			return nil, err
 		}
 	}
-	if r.page.Edge.Storage != nil {
-		if shown.Kept, err = r.page.Edge.Storage.Usage(ctx, v.Account); err != nil {
-			return nil, err
-		}
+	if shown.Kept, err = r.page.Edge.Storage.Usage(ctx, v.Account); err != nil {
+		return nil, err
 	}
 	now := time.Now()
 	days, err := r.Usage.Between(ctx, v.Account, now.AddDate(0, 0, 1-usageDays), now)

@@ -65,7 +65,7 @@ func (s *Server) follow(c *gin.Context, v Visitor, handle Handler) error {
 
 // subscribe returns nil for an operator who looks at all accounts. Such a page is rebuilt at intervals only.
 func (s *Server) subscribe(ctx context.Context, v Visitor) (*stream.Subscription, error) {
-	if s.Live == nil || v.All() {
+	if v.All() {
 		return nil, nil
 	}
 	sub, _, err := s.Live.Subscribe(ctx, v.Account)

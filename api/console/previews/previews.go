@@ -97,7 +97,7 @@ func (p *Previews) serve(c *gin.Context, v page.Visitor) error {
 
 // newest returns the newest preview of a job, or the first one that arrives within wait, or nil.
 func (p *Previews) newest(ctx context.Context, j job.Job, wait time.Duration) (*stream.Frame, error) {
-	if p.Live == nil || j.State != job.Running {
+	if j.State != job.Running {
 		return nil, nil
 	}
 	sub, snap, err := p.Live.Subscribe(ctx, j.Account)
