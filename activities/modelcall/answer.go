@@ -40,7 +40,7 @@ func (m *memory) take(n int64) bool {
 	return true
 }
 
-// short reports whether answers fill half of the budget, so that no further call may begin: what is left is for the calls
+// short reports whether answers fill half of the budget, so that no further call may begin: the rest is for the calls
 // under way.
 func (m *memory) short() bool {
 	m.mu.Lock()

@@ -33,9 +33,9 @@ type History interface {
 	Hide(ctx context.Context, account string, ids []string, requestID string) error
 	// Clear takes all finished jobs out.
 	Clear(ctx context.Context, account, requestID string) error
-	// ListAt leaves out what is hidden.
+	// ListAt leaves out hidden jobs.
 	Lists
-	// Hiding returns what is hidden; nil when nothing ever was.
+	// Hiding returns which jobs are hidden; nil if none ever was.
 	Hiding(ctx context.Context, account string) (*hidden.Hiding, error)
 	// Hides reports whether it hides a finished job.
 	Hides(ctx context.Context, account string, h *hidden.Hiding, id job.ID) (bool, error)

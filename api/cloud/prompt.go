@@ -142,7 +142,7 @@ func (r promptRequest) label(extra map[string]json.RawMessage, usageSource strin
 	}
 }
 
-// nodeErrors returns what is wrong with the outputs of an accepted graph that do not run, empty when all run.
+// nodeErrors returns the errors of the outputs of an accepted graph that do not run, empty if all run.
 func nodeErrors(a *graph.Accepted) graph.NodeErrors {
 	if a == nil {
 		return nil

@@ -18,7 +18,7 @@ import (
 // EditorPage shows who has signed in to the editor in this browser.
 type EditorPage struct{ console.Frame }
 
-// EditorFiles serves the files of an editor; editor.Dir implements it. What is not there is NotFound.
+// EditorFiles serves the files of an editor; editor.Dir implements it. A missing file is NotFound.
 type EditorFiles interface {
 	ServeIndex(w http.ResponseWriter, r *http.Request) error
 	Serve(w http.ResponseWriter, r *http.Request, name string) error

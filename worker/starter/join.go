@@ -48,7 +48,7 @@ func (c *Starter) Join(intents []outbox.Intent) []outbox.Intent {
 // smallIngest returns the asset of an intent to look into a small file.
 func smallIngest(in outbox.Intent) (ref asset.IngestRef, small bool) {
 	if in.Kind != outbox.StartIngest || json.Unmarshal(in.Payload, &ref) != nil {
-		return ref, false // its own delivery says what is wrong
+		return ref, false // its own delivery reports the error
 	}
 	return ref, ref.Size <= joinedSize
 }
@@ -68,7 +68,7 @@ func (j *joined) add(in outbox.Intent, ref asset.IngestRef) {
 	j.intents, j.refs, j.bytes = append(j.intents, in), append(j.refs, ref), j.bytes+ref.Size
 }
 
-// intent returns what is delivered: an intent that is alone as it is.
+// intent returns the intent to deliver. A single intent stays as it is.
 func (j *joined) intent() outbox.Intent {
 	one := j.intents[0]
 	if len(j.intents) == 1 {

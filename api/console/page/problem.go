@@ -49,7 +49,7 @@ const retryAfter = 5 * time.Second
 // Problem shows the public part of an error.
 func (s *Server) Problem(c *gin.Context, err error) { s.problem(c, err, nil) }
 
-// problem shows what is public of an error to a visitor, nil = nobody is known to have signed in. A picture of a page
+// problem shows the public part of an error to a visitor, nil = nobody has signed in. A picture of a page
 // says so as a picture, and an open page in its stream: a browser would show neither a page, and report an error.
 func (s *Server) problem(c *gin.Context, err error, v *Visitor) {
 	status, message := s.verdict(c, err)
@@ -173,7 +173,7 @@ func unavailableEvent(message string) []byte {
 	return fmt.Appendf(nil, "retry: %d\nevent: away\ndata: %s\n\n", 2*time.Second/time.Millisecond, text)
 }
 
-// maxResend bounds what is kept of a form that could not be acted on, in bytes.
+// maxResend bounds the fields that are kept of a form that could not be acted on, in bytes.
 const maxResend = 2 << 20
 
 // credentialField is the field of forms in which people give a key of partner services: it must not stand in a page.

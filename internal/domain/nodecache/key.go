@@ -159,7 +159,7 @@ func segmentKey(scope Scope, n *graph.PlanNode, classes *node.Registry, keys []K
 	return Key(blake3.Sum256(h.Bytes()))
 }
 
-// write writes the parts of what is hashed, each prefixed with its length so that different lists never collide.
+// write adds parts to the hash, each prefixed with its length so that different lists never collide.
 func write(h *bytes.Buffer, parts ...string) {
 	var length [8]byte
 	for _, part := range parts {

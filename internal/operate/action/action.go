@@ -81,7 +81,7 @@ type Of[S, P, R any] struct {
 	JSON func(r R) any                         // the answer of --json; default: r
 	Body func(r R) any                         // the answer of the route; default: r
 	Back func(p P, r R) string                 // the page after the change
-	Fail func(p P, r R) error                  // what is wrong with the answer that was shown
+	Fail func(p P, r R) error                  // the error that the shown answer means
 
 	// Stream writes answers as they come, in place of Do, if it returns true. JSON is nil for people.
 	Stream func(ctx context.Context, s S, p P, out *terminal.Printer, json func(v any) error) (bool, error)

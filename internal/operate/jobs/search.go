@@ -46,7 +46,7 @@ func waitForView(ctx context.Context, pool *postgres.Pool) error {
 	}
 }
 
-// listed is jobs, newest first, and what is shown with them.
+// listed is a page of jobs, newest first, with the texts shown beside them.
 type listed struct {
 	jobs  []job.Job
 	names map[string]string // of accounts, by their ids

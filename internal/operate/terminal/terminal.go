@@ -1,5 +1,5 @@
 // Package terminal writes what operators read in a terminal: tables and fields. It promises that no text
-// of somebody else moves the cursor, changes a colour or breaks a table. What is written is decided by its callers.
+// of somebody else moves the cursor, changes a colour or breaks a table. Its callers decide what to write.
 package terminal
 
 import (

@@ -219,7 +219,7 @@ func newOf(all []*upload) []*asset.New {
 	return news
 }
 
-// queueBytes reads what is stored of the bytes of uploads.
+// queueBytes reads which of the uploaded bytes are stored.
 func queueBytes(q *pgx.Batch, account string, all []*upload) map[blob.Ref]*bytesState {
 	found := make(map[blob.Ref]*bytesState, len(all))
 	var states, stored []*bytesState

@@ -21,7 +21,7 @@ type newRow struct {
 	asset.New
 	naming
 	limit    int64             // storage limit of the account; 0 = no limit
-	known    *asset.VerifiedV1 // what is known of its bytes, or nil
+	known    *asset.VerifiedV1 // how its bytes were verified before, or nil
 	producer *asset.Producer   // the node that saved it, or nil
 	prefix   string            // the counter that its name was taken from
 }

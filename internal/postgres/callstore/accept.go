@@ -61,7 +61,7 @@ type acceptance struct {
 	append   *eventstore.Prepared
 }
 
-// decide decides whether the call is accepted, and whether it runs now. It returns what is appended to the ledger of a
+// decide decides whether the call is accepted, and whether it runs now. It returns the events for the ledger of a
 // metered account.
 func (n *acceptance) decide(ctx context.Context, tx postgres.Tx, t *changes, c *change) ([]eventlog.Append, error) {
 	n.out = call.Admission{}

@@ -43,7 +43,7 @@ type ending struct {
 	append   *eventstore.Prepared // in the transaction under way
 }
 
-// decide counts the end in the state of the account. It returns what is appended to the ledger of a metered account.
+// decide counts the end in the state of the account. It returns the events for the ledger of a metered account.
 func (e *ending) decide(ctx context.Context, tx postgres.Tx, t *changes) (charged []eventlog.Append, err error) {
 	e.append = e.withSlot
 	if held := slices.IndexFunc(t.freed, func(u unit) bool { return u.id == e.Call }); held >= 0 {

@@ -88,7 +88,7 @@ func (w *Wake) notifyAll() {
 	if w.command != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), commandNotice)
 		defer cancel()
-		_, _ = w.command.Exec(ctx, notifyOthers) // what is committed stays so; readers also poll
+		_, _ = w.command.Exec(ctx, notifyOthers) // the commit stands; readers also poll
 		return
 	}
 	w.signals.Add(1)

@@ -22,7 +22,7 @@ type Decision struct {
 	What string
 	// Read queues the statements that lock and read what Decide depends on. They are sent together with BEGIN. May be nil.
 	Read func(q *pgx.Batch)
-	// Decide adds to c what is written. An error rolls the transaction back; ErrNothing does so without failing. Every
+	// Decide adds the changes to c. An error rolls the transaction back; ErrNothing does so without failing. Every
 	// attempt calls Read and Decide, which therefore begin by forgetting an earlier attempt.
 	Decide func(ctx context.Context, tx postgres.Tx, c *Changes) error
 	// First is the id of an event that every attempt records. With it, an attempt whose commit was not answered is repeated
@@ -117,7 +117,7 @@ func (s *Store) write(ctx context.Context, d Decision, explain bool) ([]eventlog
 	return c.recorded, nil
 }
 
-// published hands over what is committed: events to readers of the log, intents to Temporal.
+// published hands over a committed change: its events to readers of the log, its intents to Temporal.
 func (s *Store) published(c *Changes) {
 	if len(c.recorded) > 0 {
 		s.wake.Announce(c.recorded)

@@ -135,7 +135,7 @@ func (r *bits) fill() {
 // over reports whether more was read than there was.
 func (r *bits) over() bool { return r.empty > r.n }
 
-// reset drops what is left of the current byte and of zeros.
+// reset drops the rest of the current byte and of zeros.
 func (r *bits) reset() { r.acc, r.n, r.empty = 0, 0, 0 }
 
 // take returns the next bits, at most 16.
