@@ -141,14 +141,14 @@ func (d Deps) delete(c *gin.Context, id asset.ID) error {
 
 // writeHasBytes answers whether the caller stores the bytes. known is false for a hash that cannot be looked up.
 func (d Deps) writeHasBytes(c *gin.Context, ref blob.Ref, known bool) error {
-	held := false
+	stored := false
 	if known {
 		var err error
-		if held, err = d.Assets.HasBytes(c.Request.Context(), edge.Caller(c).Account, ref); err != nil {
+		if stored, err = d.Assets.HasBytes(c.Request.Context(), edge.Caller(c).Account, ref); err != nil {
 			return err
 		}
 	}
-	if !held {
+	if !stored {
 		return noSuchContent()
 	}
 	c.Status(http.StatusOK)

@@ -58,7 +58,7 @@ func (s *Surface) node(ctx context.Context, id string, g *graph.Graph, shown *Jo
 		}
 	}
 	for _, e := range events {
-		f := factsOf(e.Data)
+		f := concernedBy(e.Data)
 		if f.Node != id && f.Failure.Node != id && !slices.Contains(f.Nodes, id) {
 			continue
 		}
@@ -75,8 +75,8 @@ func (s *Surface) node(ctx context.Context, id string, g *graph.Graph, shown *Jo
 	return d, err
 }
 
-// facts are the members of an event that name the nodes that it concerns.
-type facts struct {
+// concerned are the members of an event that name the nodes that it concerns.
+type concerned struct {
 	Run     int      `json:"run"`
 	Node    string   `json:"node"`
 	Nodes   []string `json:"nodes"`
@@ -90,16 +90,16 @@ type facts struct {
 	Count   int      `json:"count"` // of nodes in a segment that was placed on a server
 }
 
-func factsOf(data json.RawMessage) facts {
-	var f facts
+func concernedBy(data json.RawMessage) concerned {
+	var f concerned
 	if json.Unmarshal(data, &f) != nil {
-		return facts{} // an event of another shape concerns no node
+		return concerned{} // an event of another shape concerns no node
 	}
 	return f
 }
 
 // serverSpans returns the attempt on a server that an event started.
-func serverSpans(all []inspect.ServerSpan, f facts) []inspect.ServerSpan {
+func serverSpans(all []inspect.ServerSpan, f concerned) []inspect.ServerSpan {
 	var found []inspect.ServerSpan
 	for _, s := range all {
 		if f.Count > 0 && s.Run == f.Run && s.Segment == f.Segment && s.Attempt == f.Attempt {

@@ -140,7 +140,7 @@ func rebuild(ctx context.Context, out io.Writer, dsn string, events int) (float6
 		return 0, err
 	}
 	rate := float64(events) / took.Seconds()
-	_, err = fmt.Fprintf(out, "views rebuild, all, %d events in %s\nrebuild_facts_per_second %.0f (target >= %d)\n", events,
+	_, err = fmt.Fprintf(out, "views rebuild, all, %d events in %s\nrebuild_events_per_second %.0f (target >= %d)\n", events,
 		took.Round(time.Millisecond), rate, targetRate)
 	return rate, err
 }

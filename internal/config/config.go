@@ -72,7 +72,7 @@ type Config struct {
 	Prices Prices // prices of runs of metered accounts
 
 	JobRetention     time.Duration // MILLRACE_JOB_RETENTION, from submission to a job's expires_at
-	EraseJobs        bool          // MILLRACE_JOB_FACTS=erase, erase the events of a job past its retention instead of archiving them
+	EraseJobs        bool          // MILLRACE_JOB_EVENTS=erase, erase the events of a job past its retention instead of archiving them
 	ArchiveRetention time.Duration // MILLRACE_JOB_ARCHIVE_RETENTION, retention of the archived events of retired jobs; 0 = for ever
 	Exports          Exports       // archives of an account's files
 	AccountLimit     int64         // MILLRACE_ACCOUNT_STORAGE, bytes that an account may store, unless it has a limit of its own; 0 = no limit
@@ -310,9 +310,9 @@ var generalSettings = []setting{
 	text("MILLRACE_SCANNER", func(c *Config) *string { return &c.ScanCommand }),
 	text("MILLRACE_FFMPEG", func(c *Config) *string { return &c.FFmpeg }),
 	duration("MILLRACE_SCANNER_TIMEOUT", func(c *Config) *time.Duration { return &c.ScanTimeout }),
-	{"MILLRACE_JOB_FACTS", func(c *Config, v string) error {
+	{"MILLRACE_JOB_EVENTS", func(c *Config, v string) error {
 		if v != "archive" && v != "erase" {
-			return fmt.Errorf("MILLRACE_JOB_FACTS takes archive or erase, not %q", v)
+			return fmt.Errorf("MILLRACE_JOB_EVENTS takes archive or erase, not %q", v)
 		}
 		c.EraseJobs = v == "erase"
 		return nil

@@ -163,20 +163,20 @@ var (
 
 // member consumes until this subscription loses its group.
 func (s *subscription) member(ctx context.Context) error {
-	var held LockedGroup
+	var group LockedGroup
 	if s.opts.Group != "" {
 		var err error
-		if held, err = s.opts.Checkpoints.Lock(ctx, s.opts.Group); err != nil {
+		if group, err = s.opts.Checkpoints.Lock(ctx, s.opts.Group); err != nil {
 			return err
 		}
-		defer held.Release()
+		defer group.Release()
 		var cancel context.CancelFunc
-		ctx, cancel = whileLocked(ctx, held)
+		ctx, cancel = whileLocked(ctx, group)
 		defer cancel()
 	}
 	for {
-		if held != nil { // also after a Nack: the handler may have moved the checkpoint and failed afterwards
-			if err := s.load(ctx, held); err != nil {
+		if group != nil { // also after a Nack: the handler may have moved the checkpoint and failed afterwards
+			if err := s.load(ctx, group); err != nil {
 				return err
 			}
 		}
@@ -188,11 +188,11 @@ func (s *subscription) member(ctx context.Context) error {
 }
 
 // whileLocked returns a context that ends with errLost when the group is lost.
-func whileLocked(ctx context.Context, held LockedGroup) (context.Context, context.CancelFunc) {
+func whileLocked(ctx context.Context, group LockedGroup) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
 		select {
-		case <-held.Lost():
+		case <-group.Lost():
 			cancel(errLost)
 		case <-ctx.Done():
 		}
@@ -200,8 +200,8 @@ func whileLocked(ctx context.Context, held LockedGroup) (context.Context, contex
 	return ctx, func() { cancel(nil) }
 }
 
-func (s *subscription) load(ctx context.Context, held LockedGroup) error {
-	position, err := held.Position(ctx)
+func (s *subscription) load(ctx context.Context, group LockedGroup) error {
+	position, err := group.Position(ctx)
 	if err != nil {
 		return err
 	}

@@ -52,38 +52,38 @@ func (f Filter) metadataMatches(raw json.RawMessage) bool {
 	if len(f.Metadata) == 0 {
 		return true
 	}
-	held := map[string]any{}
+	stored := map[string]any{}
 	if raw != nil {
 		d := json.NewDecoder(bytes.NewReader(raw))
 		d.UseNumber()
-		if err := d.Decode(&held); err != nil {
+		if err := d.Decode(&stored); err != nil {
 			return false // stored metadata was checked before it was recorded
 		}
 	}
 	return !slices.ContainsFunc(f.Metadata, func(t Term) bool {
-		return !slices.ContainsFunc(t.AnyOf, func(want any) bool { return holds(held[t.Key], want) })
+		return !slices.ContainsFunc(t.AnyOf, func(want any) bool { return holds(stored[t.Key], want) })
 	})
 }
 
-func holds(held, want any) bool {
-	if list, ok := held.([]any); ok && want != nil {
+func holds(stored, want any) bool {
+	if list, ok := stored.([]any); ok && want != nil {
 		return slices.ContainsFunc(list, func(one any) bool { return same(one, want) })
 	}
-	return same(held, want)
+	return same(stored, want)
 }
 
 // same compares scalars as jsonb does: numbers by their value.
-func same(held, want any) bool {
-	a, isNumber := held.(json.Number)
+func same(stored, want any) bool {
+	a, isNumber := stored.(json.Number)
 	b, alike := want.(json.Number)
 	if isNumber && alike {
 		x, xOK := new(big.Rat).SetString(a.String())
 		y, yOK := new(big.Rat).SetString(b.String())
 		return xOK && yOK && x.Cmp(y) == 0
 	}
-	switch held.(type) {
+	switch stored.(type) {
 	case nil, string, bool:
-		return held == want
+		return stored == want
 	}
 	return false
 }

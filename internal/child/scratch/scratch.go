@@ -79,8 +79,8 @@ func removeIfAbandoned(path string) error {
 		return nil //nolint:nilerr // a missing lock file means that another program made the directory
 	}
 	lock, err := child.Acquire(filepath.Join(path, lockName))
-	var held *child.LockedError
-	if errors.As(err, &held) || errors.Is(err, os.ErrPermission) || errors.Is(err, os.ErrNotExist) {
+	var locked *child.LockedError
+	if errors.As(err, &locked) || errors.Is(err, os.ErrPermission) || errors.Is(err, os.ErrNotExist) {
 		return nil // in use, owned by another user, or just removed by another process
 	}
 	if err != nil {

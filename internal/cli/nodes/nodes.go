@@ -115,7 +115,7 @@ func writePages(dir string) error {
 	}
 	var index strings.Builder
 	index.WriteString("# Native node classes\n\nGenerated from the definitions by `make generate`; `GET /api/object_info` serves the same.\n" +
-		"Those of sound and video are there where ffmpeg is (`MILLRACE_FFMPEG`). What results are held against is said with each class.\n")
+		"Classes for sound and video need ffmpeg (`MILLRACE_FFMPEG`). Each class says which program its results are compared with.\n")
 	for _, family := range standard.Families(&ffmpeg.Tool{}) { // classes of ffmpeg are described even if it is not installed
 		fmt.Fprintf(&index, "\n## [%s](nodes/%s.md)\n\n%d classes.\n\n| Class | Category | Does | Results |\n|---|---|---|---|\n", family.Title,
 			family.Name, len(family.Classes))

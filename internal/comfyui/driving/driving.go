@@ -61,7 +61,7 @@ type Executed struct {
 // Run is one segment to run on one server.
 type Run struct {
 	Server    comfyui.Server
-	Name      string // of the server; remembered facts about the server are stored under this name
+	Name      string // of the server; what was learned about the server is stored under this name
 	Prompt    comfyui.PromptID
 	NewPrompt bool // no earlier driver can have sent the prompt
 	Segment   *graph.Segment

@@ -304,11 +304,11 @@ func (p *Pool) try(waiters []*waiter) {
 
 // collect takes the leases that another process granted to waiting segments of this process.
 func (p *Pool) collect(ctx context.Context, keys []server.Key) {
-	held, err := p.store.OfSegments(ctx, keys)
+	leases, err := p.store.OfSegments(ctx, keys)
 	if err != nil && ctx.Err() == nil {
 		p.opts.Log.Warn("lease read failed", "error", err)
 	}
-	p.deliver(held)
+	p.deliver(leases)
 }
 
 // deliver passes leases to the segments of this process that wait for them.

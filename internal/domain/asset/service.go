@@ -147,9 +147,9 @@ var _ io.Writer = (*Incoming)(nil)
 // Receive begins an upload. expected is the hash that the client announces, or nil. An announced hash may save
 // writing the bytes, but not checking them. The caller must call Drop, even after Create.
 func (s *Service) Receive(ctx context.Context, account string, expected *blob.Ref) (*Incoming, error) {
-	held, err := false, error(nil)
+	stored, err := false, error(nil)
 	if expected != nil {
-		held, err = s.usable(ctx, account, *expected)
+		stored, err = s.usable(ctx, account, *expected)
 	}
 	if err != nil {
 		return nil, err
@@ -159,7 +159,7 @@ func (s *Service) Receive(ctx context.Context, account string, expected *blob.Re
 		return nil, err
 	}
 	in := &Incoming{over: sync.OnceFunc(end)}
-	if held {
+	if stored {
 		in.h, in.touched = blob.NewHash(), time.Now()
 	} else if in.w, err = s.blobs.Create(ctx, blob.Durable); err != nil {
 		in.over()
@@ -174,8 +174,8 @@ func (s *Service) usable(ctx context.Context, account string, ref blob.Ref) (boo
 	if ref.IsZero() { // the zero Ref identifies no blob
 		return false, nil
 	}
-	held, err := s.store.HasBytes(ctx, account, ref)
-	if err != nil || !held {
+	stored, err := s.store.HasBytes(ctx, account, ref)
+	if err != nil || !stored {
 		return false, err
 	}
 	err = s.blobs.Touch(ctx, ref)
@@ -262,11 +262,11 @@ func (s *Service) newAsset(spec Spec, origin Origin, ref blob.Ref) New {
 
 // Reference makes an asset of bytes that the account stores, or returns an equal asset that exists.
 func (s *Service) Reference(ctx context.Context, ref blob.Ref, spec Spec) (made Stored, same bool, err error) {
-	held, err := s.usable(ctx, spec.Account, ref)
+	stored, err := s.usable(ctx, spec.Account, ref)
 	if err != nil {
 		return Stored{}, false, err
 	}
-	if !held {
+	if !stored {
 		return Stored{}, false, bytesNotOwned()
 	}
 	return s.store.Reference(ctx, s.newAsset(spec, Referenced, ref))
@@ -278,8 +278,8 @@ func bytesNotOwned() error {
 
 // HasBytes reports whether the account can reference these bytes.
 func (s *Service) HasBytes(ctx context.Context, account string, ref blob.Ref) (bool, error) {
-	held, err := s.store.HasBytes(ctx, account, ref)
-	if err != nil || !held {
+	stored, err := s.store.HasBytes(ctx, account, ref)
+	if err != nil || !stored {
 		return false, err
 	}
 	_, err = s.blobs.Stat(ctx, ref)

@@ -37,13 +37,13 @@ func (j Job) ExpiresAt(retention time.Duration) time.Time {
 func OutputRetention(retention time.Duration) time.Duration { return 2 * (retention + afterEnd) }
 
 // archiveFormat is the format that the first line of an archive names.
-const archiveFormat = "millrace-job-facts/1"
+const archiveFormat = "millrace-job-events/1"
 
 // archiveHead is the first line of an archive. One line for each event follows.
 type archiveHead struct {
 	Format string `json:"format"`
 	Stream string `json:"stream"`
-	Events int    `json:"facts"`
+	Events int    `json:"events"`
 }
 
 // WriteArchive writes the events of one stream, versions 1 to the last, as JSON lines compressed with zstd.

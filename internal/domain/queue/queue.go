@@ -47,7 +47,7 @@ type Options struct {
 	Name              string          // in log lines
 	Parallel          int             // concurrent attempts
 	Poll              time.Duration   // interval of claiming due items
-	Idle              time.Duration   // interval that looks without an item come to, until Wake or an item's pause ends; default Poll
+	Idle              time.Duration   // interval between claims that find no item, until Wake or an item's pause ends; default Poll
 	Timeout           time.Duration   // bound of one attempt
 	Pauses            []time.Duration // before the second attempt, the third, …
 	RepeatLastPause   bool            // the last pause repeats, and no item becomes a dead letter
@@ -108,8 +108,8 @@ func (r *Runner[T]) Run(ctx context.Context) error {
 	defer cut()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(r.opts.Grace, cut) })()
 	defer r.running.Wait()
-	look, pause := newAlarm(r.opts.Poll), r.opts.Poll
-	defer look.Stop()
+	claims, pause := newAlarm(r.opts.Poll), r.opts.Poll
+	defer claims.Stop()
 	for {
 		select {
 		case <-ctx.Done():
@@ -117,17 +117,17 @@ func (r *Runner[T]) Run(ctx context.Context) error {
 		case item := <-r.arrived:
 			r.start(ctx, attempts, item, func() {})
 		case <-r.ended:
-			look.ringWithin(claimGap)
+			claims.ringWithin(claimGap)
 		case pause := <-r.pauses:
-			look.ringAfter(pause)
+			claims.ringAfter(pause)
 		case <-r.wake:
-			look.ringWithin(r.opts.Poll)
+			claims.ringWithin(r.opts.Poll)
 			pause = r.opts.Poll
-		case <-look.C:
+		case <-claims.C:
 			if pause = min(2*pause, max(r.opts.Idle, r.opts.Poll)); r.claim(ctx, attempts) {
 				pause = r.opts.Poll
 			}
-			look.ringIn(pause)
+			claims.ringIn(pause)
 		}
 	}
 }
@@ -224,7 +224,7 @@ func (r *Runner[T]) attempt(ctx context.Context, item T) {
 	if o.State == Waiting {
 		select {
 		case r.pauses <- o.Pause:
-		default: // looks are frequent while so many items fail
+		default: // claims are frequent while so many items fail
 		}
 	}
 }

@@ -43,18 +43,18 @@ type Unplaced struct {
 // Decide places segments on servers. The account with the smallest share, by its weight, of slots on servers and then
 // of time on them goes first; within an account, jobs go in their order. A server that has loaded the models is
 // preferred to an idle one, for as long as loading takes.
-func (p *Pool) Decide(waiting []*Wait) (placed []Placement, held []Unplaced) {
+func (p *Pool) Decide(waiting []*Wait) (placed []Placement, unplaced []Unplaced) {
 	r := p.newRound(waiting)
 	for w := r.next(); w != nil; w = r.next() {
 		s, reason := r.choose(w)
 		if s == nil {
-			held = append(held, Unplaced{Wait: w, Reason: reason, Ahead: len(held)})
+			unplaced = append(unplaced, Unplaced{Wait: w, Reason: reason, Ahead: len(unplaced)})
 			continue
 		}
 		r.assign(s, w)
 		placed = append(placed, Placement{w, s, reason})
 	}
-	return placed, held
+	return placed, unplaced
 }
 
 // round is one run of Decide.

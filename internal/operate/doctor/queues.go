@@ -196,13 +196,13 @@ func (d blobDoctor) orphans(ctx context.Context) (Finding, error) {
 }
 
 func (o *orphans) finding(cut bool) Finding {
-	looked := fmt.Sprintf("%d blobs", o.seen)
+	walked := fmt.Sprintf("%d blobs", o.seen)
 	if cut {
-		looked = fmt.Sprintf("the first %d blobs", o.seen)
+		walked = fmt.Sprintf("the first %d blobs", o.seen)
 	}
 	f := Finding{
 		Status: grade(o.orphaned, orphanWarn, maxWalked+1),
-		Detail: fmt.Sprintf("%d of %s, %.1f MiB, have been unreferenced for over %s", o.orphaned, looked, float64(o.bytes)/(1<<20),
+		Detail: fmt.Sprintf("%d of %s, %.1f MiB, have been unreferenced for over %s", o.orphaned, walked, float64(o.bytes)/(1<<20),
 			inspect.Span(orphanAge)),
 	}
 	return f.with("workers collect them every hour: check that a worker runs, and its log for errors of the sweep")

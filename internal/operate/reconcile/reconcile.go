@@ -45,11 +45,11 @@ type Reconciler struct {
 func (r Reconciler) Compare(ctx context.Context) ([]Repair, error) {
 	var all []Repair
 	known := map[string]bool{}
-	for _, look := range []func(context.Context) ([]Repair, error){
+	for _, compare := range []func(context.Context) ([]Repair, error){
 		r.orphanedRows, r.repairForgotten, r.unstarted, r.repairCalls,
 		r.repairIngestions, r.orphans,
 	} {
-		found, err := look(ctx)
+		found, err := compare(ctx)
 		if err != nil {
 			return nil, err
 		}

@@ -145,9 +145,9 @@ func (p *Provider) settleAnswer(w wire, c call.Conversation, out provider.Outcom
 
 // settledPrice returns the price of an answered call. It is the reserved amount if the price list does not cover the body
 // and neither the answer nor the provider's quote states a price.
-func settledPrice(m *catalog.Model, a catalog.Answer, held int64) int64 {
+func settledPrice(m *catalog.Model, a catalog.Answer, reserved int64) int64 {
 	if _, stated := m.Stated(a); !stated && a.Quoted <= 0 && len(m.Unpriced(a.Body)) > 0 {
-		return held
+		return reserved
 	}
 	return m.Settled(a)
 }

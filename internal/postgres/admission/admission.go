@@ -68,10 +68,10 @@ func New[U any](k Kind[U]) *Admission[U] {
 				order by i.n returning 1)
 			update {lanes} set {queued} = {queued} + (select count(*) from waiting) where account = $1`),
 		leave: sql(`with freed as (delete from {slots} where {id} = any($2::uuid[]) and account = $1 returning *),
-				lane as (update {lanes} set {-freed} where account = $1)
+				account_row as (update {lanes} set {-freed} where account = $1)
 			select {id}::text, account, run{carried} from freed`),
 		withdraw: sql(`with gone as (delete from {queue} where account = $1 and {id} = any($2::uuid[]) returning *),
-				lane as (update {lanes} set {queued} = {queued} - (select count(*) from gone) where account = $1)
+				account_row as (update {lanes} set {queued} = {queued} - (select count(*) from gone) where account = $1)
 			select {id}::text, account, 1{carried} from gone`),
 		next: sql(`select {id}::text, account, 1{carried} from {queue} where account = $1 order by {order} limit $2`),
 		admit: sql(`with gone as (delete from {queue} where account = $1 and {id} = any($2::uuid[]) returning *),

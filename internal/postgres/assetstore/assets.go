@@ -197,25 +197,25 @@ func changed(c *eventstore.Changes, state asset.Asset, changes []asset.Event, me
 
 // question asks whether an account has bytes.
 type question struct {
-	hash blob.Ref
-	held bool
+	hash   blob.Ref
+	stored bool
 }
 
 // HasBytes implements asset.Store. Questions of an account that are asked while another one is answered are one query.
 func (s *Store) HasBytes(ctx context.Context, account string, hash blob.Ref) (bool, error) {
 	q := &question{hash: hash}
 	err := s.questions.Do(ctx, account, len(hash), q)
-	return q.held, postgres.Classify(err, "look for bytes")
+	return q.stored, postgres.Classify(err, "look for bytes")
 }
 
-// selectAnswers reads for each of some bytes whether the account holds them.
-const selectAnswers = `select ` + held + ` from unnest($2::bytea[]) with ordinality as u (bytes, n) order by n`
+// selectAnswers reads for each of some bytes whether the account stores them.
+const selectAnswers = `select ` + storesBytes + ` from unnest($2::bytea[]) with ordinality as u (bytes, n) order by n`
 
 // answerAll answers questions of one account.
 func (s *Store) answerAll(ctx context.Context, account string, all []*question) []error {
 	if len(all) == 1 { // whose plan is kept
 		q := all[0]
-		return []error{s.pool.QueryRow(ctx, `select exists (select`+ofBytes+`)`, account, q.hash[:]).Scan(&q.held)}
+		return []error{s.pool.QueryRow(ctx, `select exists (select`+ofBytes+`)`, account, q.hash[:]).Scan(&q.stored)}
 	}
 	hashes, failed := make([][]byte, len(all)), make([]error, len(all))
 	for i, q := range all {
@@ -224,7 +224,7 @@ func (s *Store) answerAll(ctx context.Context, account string, all []*question) 
 	answers, err := postgres.Collect(ctx, s.pool, "look for bytes", pgx.RowTo[bool], selectAnswers, account, hashes)
 	for i, q := range all {
 		if failed[i] = err; err == nil {
-			q.held = answers[i]
+			q.stored = answers[i]
 		}
 	}
 	return failed

@@ -66,14 +66,15 @@ func queueLocks(q *pgx.Batch, all ...*asset.New) {
 	q.Queue(lockAll, texts, families)
 }
 
-// selectHeld reads for each of some bytes whether the account holds them. Deadlines are read for new assets that have one, since
+// selectStored reads for each of some bytes whether the account stores them. Deadlines are read for new assets that have one, since
 // none in force is later than none.
-const selectHeld = `select u.n, ` + held + `, coalesce(d.never, false), d.latest
+const selectStored = `select u.n, ` + storesBytes + `, coalesce(d.never, false), d.latest
 	from unnest($2::bytea[], $3::boolean[]) with ordinality as u (bytes, timed, n)
 	left join lateral (select bool_or(expires_at is null) as never, max(expires_at) as latest` + ofEach + ` and u.timed) d on true`
 
-// held is whether the account holds the bytes of a row u. It is no "exists", for which all files of the account may be read at once.
-const held = `coalesce((select true` + ofEach + ` limit 1), false)`
+// storesBytes tells whether the account stores the bytes of a row u. An "exists" would let the planner read all files of the account
+// at once.
+const storesBytes = `coalesce((select true` + ofEach + ` limit 1), false)`
 
 // queueStoredBytes reads the deadlines of bytes.
 func queueStoredBytes(q *pgx.Batch, account string, states []*bytesState) {
@@ -81,7 +82,7 @@ func queueStoredBytes(q *pgx.Batch, account string, states []*bytesState) {
 	for i, st := range states {
 		hashes[i], timed[i] = st.ref[:], st.timed
 	}
-	q.Queue(selectHeld, account, hashes, timed).Query(func(rows pgx.Rows) error {
+	q.Queue(selectStored, account, hashes, timed).Query(func(rows pgx.Rows) error {
 		var n int64
 		var st bytesState
 		_, err := pgx.ForEachRow(rows, []any{&n, &st.hadBytes, &st.unlimited, &st.deadline}, func() error {

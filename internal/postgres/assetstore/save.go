@@ -60,27 +60,27 @@ var errEnded = errors.New("the file was saved before and has been deleted")
 
 // save is one attempt to save a file, after one that repairs the counter if its name was in use.
 func (s *Store) save(ctx context.Context, f files.Saving, repair bool) (files.Entry, error) {
-	var look savingState
+	var found savingState
 	var m created
 	_, err := s.events.Write(ctx, eventstore.Decision{
 		What: "save a file",
 		Read: func(q *pgx.Batch) {
-			look = savingState{}
-			look.queue(q, f, repair)
+			found = savingState{}
+			found.queue(q, f, repair)
 		},
 		Decide: func(_ context.Context, _ postgres.Tx, c *eventstore.Changes) (err error) {
-			if len(look.saved) > 0 {
+			if len(found.saved) > 0 {
 				return eventstore.ErrNothing
 			}
-			if err := look.check(f.Producer); err != nil {
+			if err := found.check(f.Producer); err != nil {
 				return err
 			}
-			m, err = s.addOne(c, look.row(f), &bytesState{})
+			m, err = s.addOne(c, found.row(f), &bytesState{})
 			return err
 		},
 	})
-	if err != nil || len(look.saved) > 0 {
-		return append(look.saved, files.Entry{})[0], err
+	if err != nil || len(found.saved) > 0 {
+		return append(found.saved, files.Entry{})[0], err
 	}
 	state, err := m.state(s)
 	if err != nil {

@@ -97,7 +97,7 @@ func queueLockAdmission(q *pgx.Batch, account string, l *admissionState) {
 }
 
 // gate returns the reason why a call cannot run now, or nil if it can.
-func (l admissionState) gate(limits call.Limits, held int64, costly bool) *call.Refusal {
+func (l admissionState) gate(limits call.Limits, reserved int64, costly bool) *call.Refusal {
 	all, few := limits.Concurrent(l.spent)
 	switch {
 	case all == 0:
@@ -108,7 +108,7 @@ func (l admissionState) gate(limits call.Limits, held int64, costly bool) *call.
 	case costly && l.costly >= few:
 		return call.Refuse(fault.Exhausted, call.ConcurrencyLimit,
 			"%d calls of models at this price are in flight, the account's limit; try again when one has finished", l.costly)
-	case limits.Ceiling > 0 && l.committed+held > limits.Ceiling:
+	case limits.Ceiling > 0 && l.committed+reserved > limits.Ceiling:
 		r := call.Refuse(fault.Exhausted, call.ConcurrencyLimit,
 			"the cost of the calls in flight would exceed the account's spend ceiling; try again when one has finished")
 		r.Spend = l.spend(limits)

@@ -46,8 +46,8 @@ type ending struct {
 // decide counts the end in the state of the account. It returns the events for the ledger of a metered account.
 func (e *ending) decide(ctx context.Context, tx postgres.Tx, t *changes) (charged []eventlog.Append, err error) {
 	e.append = e.withSlot
-	if held := slices.IndexFunc(t.freed, func(u unit) bool { return u.id == e.Call }); held >= 0 {
-		t.state.leave(t.freed[held])
+	if at := slices.IndexFunc(t.freed, func(u unit) bool { return u.id == e.Call }); at >= 0 {
+		t.state.leave(t.freed[at])
 	} else if e.append, err = t.store.events.Prepare(callEnding(e.Ending, true)); err != nil {
 		return nil, err
 	}

@@ -218,12 +218,12 @@ func (st *Store) Orphan(ctx context.Context, l server.Lease) error {
 
 // GiveUpRun gives up the leases without a result of an ended run, and returns their servers.
 func (st *Store) GiveUpRun(ctx context.Context, ref job.RunRef) ([]server.ID, error) {
-	held, err := leases(ctx, st.pool, `where job = $1 and run = $2 and result is null`, string(ref.Job), ref.Run)
+	open, err := leases(ctx, st.pool, `where job = $1 and run = $2 and result is null`, string(ref.Job), ref.Run)
 	if err != nil {
 		return nil, postgres.Classify(err, "read the leases of a run")
 	}
 	var servers []server.ID
-	for _, l := range held {
+	for _, l := range open {
 		if err := errors.Join(st.Orphan(ctx, l), st.Drop(ctx, l)); err != nil {
 			return servers, err
 		}

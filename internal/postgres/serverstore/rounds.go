@@ -54,14 +54,14 @@ func (st *Store) Place(ctx context.Context, r server.Round, decide server.Decide
 			for i := range seen.waiting {
 				list[i] = &seen.waiting[i].Wait
 			}
-			placed, held := decide(withLeases(seen.servers, seen.leases), list, used)
+			placed, unplaced := decide(withLeases(seen.servers, seen.leases), list, used)
 			for _, p := range placed {
 				queueLease(c, p, &made)
 				if p.Wait.Holder != r.Holder {
 					c.Queue(notifyHolder, p.Wait.Holder)
 				}
 			}
-			queueReasons(c, held)
+			queueReasons(c, unplaced)
 			return nil
 		},
 	})
@@ -135,15 +135,15 @@ func orEmpty(list []string) []string {
 }
 
 // queueReasons queues the statement that records why segments keep waiting.
-func queueReasons(c *eventstore.Changes, held []server.Unplaced) {
-	if len(held) == 0 {
+func queueReasons(c *eventstore.Changes, unplaced []server.Unplaced) {
+	if len(unplaced) == 0 {
 		return
 	}
 	var keys []server.Key
 	var reasons []string
 	var ahead []int
-	for _, h := range held {
-		keys, reasons, ahead = append(keys, h.Wait.Key), append(reasons, h.Reason), append(ahead, h.Ahead)
+	for _, u := range unplaced {
+		keys, reasons, ahead = append(keys, u.Wait.Key), append(reasons, u.Reason), append(ahead, u.Ahead)
 	}
 	jobs, runs, units := columnsOf(keys)
 	c.Queue(`update comfyui_waits w set reason = k.reason, ahead = k.ahead

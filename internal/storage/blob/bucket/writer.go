@@ -40,8 +40,8 @@ func (w *writer) Commit(ctx context.Context) (blob.Stored, error) {
 	if err != nil {
 		return blob.Stored{}, err
 	}
-	held, err := w.adopt(ctx, stored)
-	if err == nil && !held {
+	adopted, err := w.adopt(ctx, stored)
+	if err == nil && !adopted {
 		stored.Created = true
 		err = w.upload(ctx, stored)
 	}

@@ -101,8 +101,8 @@ func (w *writer) linkSynced(path string) (bool, error) {
 	if !errors.Is(err, fs.ErrExist) {
 		return err == nil, err
 	}
-	held, err := w.adopt(path)
-	if err != nil || held {
+	adopted, err := w.adopt(path)
+	if err != nil || adopted {
 		return false, err
 	}
 	err = os.Rename(w.File().Name(), path)
