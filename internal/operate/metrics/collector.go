@@ -11,47 +11,27 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/millrace-dev/millrace/internal/domain/server"
+	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 	"github.com/millrace-dev/millrace/internal/postgres/livestore"
 	"github.com/millrace-dev/millrace/internal/postgres/operatestore"
+	"github.com/millrace-dev/millrace/internal/postgres/webhookstore"
 )
-
-// Depth holds the numbers of waiting and running jobs of an account.
-type Depth struct {
-	Account, Tier   string
-	Queued, Running int64
-	Oldest          time.Duration // age of the oldest waiting job; 0 if no job waits
-}
 
 // Snapshot holds the values that are read at a scrape.
 type Snapshot struct {
-	Depths  []Depth          // of the accounts with the most waiting jobs, and of those that run some
-	Head    int64            // position of the log's last event
-	Lags    map[string]int64 // view → events behind
-	Halted  map[string]int64 // view → halted streams
-	Outbox  int64            // waiting intents
-	Bytes   int64            // of the files of all accounts; equal files count each time
-	Blobs   int64            // of the stored blobs; equal files count once
-	Work    operatestore.Work
-	Storage []AccountStorage // of the accounts that keep the most; "other" = of all others together
-	Full    int64            // accounts that have reached their storage limit
+	operatestore.Totals
+	Depths []operatestore.Queue // of the accounts with the most waiting jobs, and of those that run some
+	Lags   map[string]int64     // view → events behind
+	Halted map[string]int64     // view → halted streams
+	Work   operatestore.Work
 
-	Webhooks Webhooks
+	Storage []accountstore.LargeAccount // of the accounts that keep the most; "other" = of all others together
+	Full    int64                       // accounts that have reached their storage limit
+
+	Webhooks webhookstore.State
 	Servers  []*server.Server // ComfyUI servers, with the segments that run there
 	Waiting  int              // segments that wait for a server
 	Workers  livestore.Workforce
-}
-
-// AccountStorage holds the bytes that an account stores and its limit; Limit 0 = no limit.
-type AccountStorage struct {
-	Account      string
-	Bytes, Limit int64
-}
-
-// Webhooks is the state of deliveries to endpoints.
-type Webhooks struct {
-	Pending, Dead int64         // waiting deliveries, abandoned deliveries
-	Disabled      int64         // endpoints
-	Oldest        time.Duration // age of the oldest waiting delivery
 }
 
 // Source reads a Snapshot.
@@ -81,39 +61,99 @@ type collector struct {
 	named map[string]time.Time // accounts with series of their own → when they last had a job
 }
 
-var (
-	descQueued  = prometheus.NewDesc("millrace_jobs_queued", "Waiting jobs, by account.", []string{"account", "tier"}, nil)
-	descRunning = prometheus.NewDesc("millrace_jobs_running", "Jobs with a slot, by account.", []string{"account", "tier"}, nil)
-	descOldest  = prometheus.NewDesc("millrace_queue_age_seconds", "Age of the oldest waiting job.", []string{"account", "tier"}, nil)
-	descHead    = prometheus.NewDesc("millrace_log_position", "Position of the log's last event; its rate is the rate of events.", nil,
-		nil)
-	descLag     = prometheus.NewDesc("millrace_view_lag_events", "Events that a view is behind.", []string{"view"}, nil)
-	descHalted  = prometheus.NewDesc("millrace_view_halted_streams", "Streams that a view could not fold.", []string{"view"}, nil)
-	descOutbox  = prometheus.NewDesc("millrace_outbox_intents", "Intents for Temporal that wait.", nil, nil)
-	descBytes   = prometheus.NewDesc("millrace_file_bytes", "Bytes of the files of all accounts.", nil, nil)
-	descPending = prometheus.NewDesc("millrace_webhook_pending", "Deliveries to endpoints that wait for an attempt.", nil, nil)
-	descDead    = prometheus.NewDesc("millrace_webhook_dead", "Dead deliveries, which can be replayed.", nil, nil)
-	descEnded   = prometheus.NewDesc("millrace_webhook_disabled", "Endpoints that are disabled.", nil, nil)
-	descWaiting = prometheus.NewDesc("millrace_webhook_oldest_pending_seconds", "Age of the oldest waiting delivery.", nil, nil)
-	descBlobs   = prometheus.NewDesc("millrace_blob_bytes", "Bytes stored for the files of all accounts; equal files count once.", nil,
-		nil)
-	descStored = prometheus.NewDesc("millrace_account_storage_bytes",
-		"Bytes of the files of the accounts that store the most, and of all others together.", []string{"account"}, nil)
-	descStorageLimit = prometheus.NewDesc("millrace_account_storage_limit_bytes", "Storage limit of these accounts, if they have one.",
-		[]string{"account"}, nil)
-	descFull = prometheus.NewDesc("millrace_accounts_full",
-		"Accounts that have reached their storage limit: their uploads are refused.", nil, nil)
-	descWorkers = prometheus.NewDesc("millrace_workers", "Worker processes, by their heartbeats.", nil, nil)
-	descIdle    = prometheus.NewDesc("millrace_jobs_waiting_for_worker", "Jobs with a slot that no worker has started.", nil, nil)
-	descWait    = prometheus.NewDesc("millrace_worker_wait_seconds",
-		"How long the oldest of these jobs has waited; scale workers by this value.", nil, nil)
-	descCommits = prometheus.NewDesc("millrace_database_transactions_total", "Transactions in the database.", nil, nil)
-	descLog     = prometheus.NewDesc("millrace_database_log_bytes_total", "Bytes of the write-ahead log of the whole PostgreSQL.", nil,
-		nil)
-	descSyncs = prometheus.NewDesc("millrace_database_log_syncs_total", "Syncs of the write-ahead log of the whole PostgreSQL.", nil,
-		nil)
-	descUp = prometheus.NewDesc("millrace_database_up", "1 if the database could be read for these metrics.", nil, nil)
-)
+// sampler receives the samples of a metric.
+type sampler = func(value float64, labels ...string)
+
+// family is a metric that is read at each scrape: its description, and the samples that a snapshot has of it.
+type family struct {
+	desc    *prometheus.Desc
+	kind    prometheus.ValueType
+	samples func(s *Snapshot, sample sampler)
+}
+
+func newFamily(name, help string, samples func(*Snapshot, sampler), labels ...string) family {
+	return family{prometheus.NewDesc(name, help, labels, nil), prometheus.GaugeValue, samples}
+}
+
+func number[N int | int64](name, help string, value func(*Snapshot) N) family {
+	return newFamily(name, help, func(s *Snapshot, sample sampler) { sample(float64(value(s))) })
+}
+
+func seconds(name, help string, value func(*Snapshot) time.Duration) family {
+	return newFamily(name, help, func(s *Snapshot, sample sampler) { sample(value(s).Seconds()) })
+}
+
+func counter(name, help string, value func(*Snapshot) int64) family {
+	f := number(name, help, value)
+	f.kind = prometheus.CounterValue
+	return f
+}
+
+func ofAccount(name, help string, value func(operatestore.Queue) float64) family {
+	return newFamily(name, help, func(s *Snapshot, sample sampler) {
+		for _, q := range s.Depths {
+			sample(value(q), q.Account, q.Tier)
+		}
+	}, "account", "tier")
+}
+
+func ofView(name, help string, values func(*Snapshot) map[string]int64) family {
+	return newFamily(name, help, func(s *Snapshot, sample sampler) {
+		for view, n := range values(s) {
+			sample(float64(n), view)
+		}
+	}, "view")
+}
+
+// families are the metrics that are read from the database.
+var families = append([]family{
+	ofAccount("millrace_jobs_queued", "Waiting jobs, by account.", func(q operatestore.Queue) float64 { return float64(q.Queued) }),
+	ofAccount("millrace_jobs_running", "Jobs with a slot, by account.", func(q operatestore.Queue) float64 { return float64(q.Running) }),
+	ofAccount("millrace_queue_age_seconds", "Age of the oldest waiting job.",
+		func(q operatestore.Queue) float64 { return q.Oldest.Seconds() }),
+	number("millrace_log_position", "Position of the log's last event; its rate is the rate of events.",
+		func(s *Snapshot) int64 { return s.Head }),
+	ofView("millrace_view_lag_events", "Events that a view is behind.", func(s *Snapshot) map[string]int64 { return s.Lags }),
+	ofView("millrace_view_halted_streams", "Streams that a view could not fold.", func(s *Snapshot) map[string]int64 { return s.Halted }),
+	number("millrace_outbox_intents", "Intents for Temporal that wait.", func(s *Snapshot) int64 { return s.Intents }),
+	number("millrace_file_bytes", "Bytes of the files of all accounts.", func(s *Snapshot) int64 { return s.Bytes }),
+	number("millrace_blob_bytes", "Bytes stored for the files of all accounts; equal files count once.",
+		func(s *Snapshot) int64 { return s.Blobs }),
+	newFamily("millrace_account_storage_bytes", "Bytes of the files of the accounts that store the most, and of all others together.",
+		func(s *Snapshot, sample sampler) {
+			for _, a := range s.Storage {
+				sample(float64(a.Bytes), a.Account)
+			}
+		}, "account"),
+	newFamily("millrace_account_storage_limit_bytes", "Storage limit of these accounts, if they have one.",
+		func(s *Snapshot, sample sampler) {
+			for _, a := range s.Storage {
+				if a.Limit > 0 {
+					sample(float64(a.Limit), a.Account)
+				}
+			}
+		}, "account"),
+	number("millrace_accounts_full", "Accounts that have reached their storage limit: their uploads are refused.",
+		func(s *Snapshot) int64 { return s.Full }),
+	number("millrace_webhook_pending", "Deliveries to endpoints that wait for an attempt.",
+		func(s *Snapshot) int64 { return s.Webhooks.Pending }),
+	number("millrace_webhook_dead", "Dead deliveries, which can be replayed.", func(s *Snapshot) int64 { return s.Webhooks.Dead }),
+	number("millrace_webhook_disabled", "Endpoints that are disabled.", func(s *Snapshot) int64 { return s.Webhooks.Disabled }),
+	seconds("millrace_webhook_oldest_pending_seconds", "Age of the oldest waiting delivery.",
+		func(s *Snapshot) time.Duration { return s.Webhooks.Oldest }),
+	number("millrace_workers", "Worker processes, by their heartbeats.", func(s *Snapshot) int { return s.Workers.Workers }),
+	number("millrace_jobs_waiting_for_worker", "Jobs with a slot that no worker has started.",
+		func(s *Snapshot) int { return s.Workers.Waiting }),
+	seconds("millrace_worker_wait_seconds", "How long the oldest of these jobs has waited; scale workers by this value.",
+		func(s *Snapshot) time.Duration { return s.Workers.Oldest }),
+	counter("millrace_database_transactions_total", "Transactions in the database.", func(s *Snapshot) int64 { return s.Work.Transactions }),
+	counter("millrace_database_log_bytes_total", "Bytes of the write-ahead log of the whole PostgreSQL.",
+		func(s *Snapshot) int64 { return s.Work.LogBytes }),
+	counter("millrace_database_log_syncs_total", "Syncs of the write-ahead log of the whole PostgreSQL.",
+		func(s *Snapshot) int64 { return s.Work.LogSyncs }),
+}, serverFamilies...)
+
+var descUp = prometheus.NewDesc("millrace_database_up", "1 if the database could be read for these metrics.", nil, nil)
 
 // Read adds the metrics of a source.
 func (m *Metrics) Read(source Source, log *slog.Logger) {
@@ -122,64 +162,27 @@ func (m *Metrics) Read(source Source, log *slog.Logger) {
 
 // Describe implements prometheus.Collector.
 func (c *collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{
-		descQueued, descRunning, descOldest, descHead, descLag, descHalted, descOutbox, descBytes, descBlobs,
-		descPending, descDead, descEnded, descWaiting, descStored, descStorageLimit, descFull, descCommits, descLog, descSyncs, descUp,
-		descWorkers, descIdle, descWait, descServerState, descServerQueue, descServerMemory, descServerSegments, descServerWaiting,
-	} {
-		ch <- d
+	ch <- descUp
+	for _, f := range families {
+		ch <- f.desc
 	}
 }
 
 // Collect implements prometheus.Collector.
 func (c *collector) Collect(ch chan<- prometheus.Metric) {
-	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
-		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
-	}
 	st, err := c.read()
 	if err != nil {
 		c.log.Warn("read of database metrics failed", "error", err)
-		gauge(descUp, 0)
+		ch <- prometheus.MustNewConstMetric(descUp, prometheus.GaugeValue, 0)
 		return
 	}
-	gauge(descUp, 1)
-	count := func(d *prometheus.Desc, n int64) {
-		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n))
+	ch <- prometheus.MustNewConstMetric(descUp, prometheus.GaugeValue, 1)
+	st.Depths = c.bounded(st.Depths, time.Now())
+	for _, f := range families {
+		f.samples(&st, func(value float64, labels ...string) {
+			ch <- prometheus.MustNewConstMetric(f.desc, f.kind, value, labels...)
+		})
 	}
-	count(descCommits, st.Work.Transactions)
-	count(descLog, st.Work.LogBytes)
-	count(descSyncs, st.Work.LogSyncs)
-	for _, d := range c.bounded(st.Depths, time.Now()) {
-		gauge(descQueued, float64(d.Queued), d.Account, d.Tier)
-		gauge(descRunning, float64(d.Running), d.Account, d.Tier)
-		gauge(descOldest, d.Oldest.Seconds(), d.Account, d.Tier)
-	}
-	gauge(descHead, float64(st.Head))
-	for view, lag := range st.Lags {
-		gauge(descLag, float64(lag), view)
-	}
-	for view, n := range st.Halted {
-		gauge(descHalted, float64(n), view)
-	}
-	gauge(descOutbox, float64(st.Outbox))
-	gauge(descBytes, float64(st.Bytes))
-	gauge(descBlobs, float64(st.Blobs))
-	gauge(descFull, float64(st.Full))
-	for _, k := range st.Storage {
-		gauge(descStored, float64(k.Bytes), k.Account)
-		if k.Limit > 0 {
-			gauge(descStorageLimit, float64(k.Limit), k.Account)
-		}
-	}
-	gauge(descPending, float64(st.Webhooks.Pending))
-	gauge(descDead, float64(st.Webhooks.Dead))
-	gauge(descEnded, float64(st.Webhooks.Disabled))
-	gauge(descWaiting, st.Webhooks.Oldest.Seconds())
-	gauge(descServerWaiting, float64(st.Waiting))
-	gauge(descWorkers, float64(st.Workers.Workers))
-	gauge(descIdle, float64(st.Workers.Waiting))
-	gauge(descWait, st.Workers.Oldest.Seconds())
-	collectServers(gauge, st.Servers)
 }
 
 func (c *collector) read() (Snapshot, error) {
@@ -199,12 +202,12 @@ func (c *collector) read() (Snapshot, error) {
 
 // bounded sums the accounts without series of their own by tier. Free series go to the accounts with the deepest
 // queues.
-func (c *collector) bounded(all []Depth, now time.Time) []Depth {
+func (c *collector) bounded(all []operatestore.Queue, now time.Time) []operatestore.Queue {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.chooseNamed(all, now)
-	out := []Depth{}
-	rest := map[string]*Depth{}
+	out := []operatestore.Queue{}
+	rest := map[string]*operatestore.Queue{}
 	for _, d := range all {
 		if _, ok := c.named[d.Account]; ok {
 			out = append(out, d)
@@ -212,7 +215,7 @@ func (c *collector) bounded(all []Depth, now time.Time) []Depth {
 		}
 		r := rest[d.Tier]
 		if r == nil {
-			r = &Depth{Account: "other", Tier: d.Tier}
+			r = &operatestore.Queue{Account: "other", Tier: d.Tier}
 			rest[d.Tier] = r
 		}
 		r.Queued, r.Running, r.Oldest = r.Queued+d.Queued, r.Running+d.Running, max(r.Oldest, d.Oldest)
@@ -224,7 +227,7 @@ func (c *collector) bounded(all []Depth, now time.Time) []Depth {
 }
 
 // chooseNamed decides which accounts have series of their own. The caller must hold mu.
-func (c *collector) chooseNamed(all []Depth, now time.Time) {
+func (c *collector) chooseNamed(all []operatestore.Queue, now time.Time) {
 	if c.named == nil {
 		c.named = map[string]time.Time{}
 	}

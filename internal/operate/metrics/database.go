@@ -31,20 +31,16 @@ var _ Source = (*Database)(nil)
 // Snapshot implements Source.
 func (d *Database) Snapshot(ctx context.Context) (Snapshot, error) {
 	store := operatestore.New(d.Pool)
-	totals, err := store.Totals(ctx)
-	if err != nil {
-		return Snapshot{}, err
+	var st Snapshot
+	var err error
+	if st.Totals, err = store.Totals(ctx); err != nil {
+		return st, err
 	}
-	st := Snapshot{Head: totals.Head, Outbox: totals.Intents, Bytes: totals.Bytes, Blobs: totals.Blobs}
 	if st.Work, err = store.Work(ctx); err != nil {
 		return st, err
 	}
-	queues, err := store.Queues(ctx, maxQueues)
-	if err != nil {
+	if st.Depths, err = store.Queues(ctx, maxQueues); err != nil {
 		return st, err
-	}
-	for _, q := range queues {
-		st.Depths = append(st.Depths, Depth(q))
 	}
 	if err := d.storage(ctx, &st); err != nil {
 		return st, err
@@ -55,11 +51,9 @@ func (d *Database) Snapshot(ctx context.Context) (Snapshot, error) {
 	if st.Workers, err = livestore.NewWorkers(d.Pool).Workforce(ctx); err != nil {
 		return st, err
 	}
-	deliveries, err := webhookstore.New(d.Pool, nil).State(ctx)
-	if err != nil {
+	if st.Webhooks, err = webhookstore.New(d.Pool, nil).State(ctx); err != nil {
 		return st, err
 	}
-	st.Webhooks = Webhooks{Pending: deliveries.Pending, Dead: deliveries.Dead, Disabled: deliveries.Disabled, Oldest: deliveries.Oldest}
 	return st, d.servers(ctx, &st)
 }
 
@@ -75,14 +69,8 @@ func (d *Database) servers(ctx context.Context, st *Snapshot) (err error) {
 
 func (d *Database) storage(ctx context.Context, st *Snapshot) error {
 	largest, rest, full, err := d.Storage.Largest(ctx, maxStorage)
-	if err != nil {
-		return err
-	}
-	for _, a := range largest {
-		st.Storage = append(st.Storage, AccountStorage(a))
-	}
-	st.Storage, st.Full = append(st.Storage, AccountStorage{Account: "other", Bytes: rest}), full
-	return nil
+	st.Storage, st.Full = append(largest, accountstore.LargeAccount{Account: "other", Bytes: rest}), full
+	return err
 }
 
 func (d *Database) views(ctx context.Context, st *Snapshot) error {

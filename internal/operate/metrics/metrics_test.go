@@ -67,13 +67,13 @@ type source struct {
 }
 
 func (s source) Snapshot(context.Context) (metrics.Snapshot, error) {
-	st := metrics.Snapshot{Head: 7, Bytes: 9, Blobs: 8, Work: s.work, Lags: map[string]int64{"jobs_v1": 3}}
+	st := metrics.Snapshot{Totals: operatestore.Totals{Head: 7, Bytes: 9, Blobs: 8}, Work: s.work, Lags: map[string]int64{"jobs_v1": 3}}
 	first := 0
 	if s.turn != nil {
 		first = 1000 * *s.turn
 	}
 	for i := range 1000 {
-		st.Depths = append(st.Depths, metrics.Depth{Account: fmt.Sprint(first + i), Tier: "pro", Queued: 1, Oldest: time.Minute})
+		st.Depths = append(st.Depths, operatestore.Queue{Account: fmt.Sprint(first + i), Tier: "pro", Queued: 1, Oldest: time.Minute})
 	}
 	return st, s.err
 }

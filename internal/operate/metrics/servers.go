@@ -3,23 +3,9 @@ package metrics
 import (
 	"strconv"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/eventlog"
-)
-
-var (
-	descServerState = prometheus.NewDesc("millrace_server_state", "1 if a ComfyUI server is in a state, otherwise 0.",
-		[]string{"server", "state"}, nil)
-	descServerQueue = prometheus.NewDesc("millrace_server_queue_prompts",
-		"Prompts that run or wait on a ComfyUI server: all, and those of other clients.", []string{"server", "kind"}, nil)
-	descServerMemory = prometheus.NewDesc("millrace_server_memory_bytes", "Memory of a device of a ComfyUI server.",
-		[]string{"server", "device", "kind"}, nil)
-	descServerSegments = prometheus.NewDesc("millrace_server_segments_running", "Parts of graphs that run on a ComfyUI server.",
-		[]string{"server"}, nil)
-	descServerWaiting = prometheus.NewDesc("millrace_server_segments_waiting", "Parts of graphs that wait for a ComfyUI server.", nil, nil)
 )
 
 // maxServers bounds the servers with series of their own: those registered first; all others are summed as "other".
@@ -32,46 +18,59 @@ const (
 // states are the states that have a series for each server.
 var states = []server.State{server.Healthy, server.Busy, server.Away, server.Refused, server.Draining, server.Stuck, server.Resting}
 
+// serverFamilies are the metrics of ComfyUI servers. A server is named by its address, which contains no credential.
+var serverFamilies = []family{
+	newFamily("millrace_server_state", "1 if a ComfyUI server is in a state, otherwise 0.", ofServers(func(u *serverSums, sample sampler) {
+		for _, state := range states {
+			sample(float64(u.states[state]), u.name, string(state))
+		}
+	}), "server", "state"),
+	newFamily("millrace_server_queue_prompts", "Prompts that run or wait on a ComfyUI server: all, and those of other clients.",
+		ofServers(func(u *serverSums, sample sampler) {
+			sample(float64(u.running), u.name, "running")
+			sample(float64(u.pending), u.name, "pending")
+			sample(float64(u.foreign), u.name, "foreign")
+		}), "server", "kind"),
+	newFamily("millrace_server_memory_bytes", "Memory of a device of a ComfyUI server.", func(s *Snapshot, sample sampler) {
+		for _, of := range s.Servers[:min(len(s.Servers), maxServers)] {
+			for at, device := range of.Devices[:min(len(of.Devices), maxDevices)] {
+				sample(float64(device.Free), of.URL, strconv.Itoa(at), "free")
+				sample(float64(device.Total), of.URL, strconv.Itoa(at), "total")
+			}
+		}
+	}, "server", "device", "kind"),
+	newFamily("millrace_server_segments_running", "Parts of graphs that run on a ComfyUI server.",
+		ofServers(func(u *serverSums, sample sampler) { sample(float64(u.segments), u.name) }), "server"),
+	number("millrace_server_segments_waiting", "Parts of graphs that wait for a ComfyUI server.", func(s *Snapshot) int { return s.Waiting }),
+}
+
 // serverSums are the values of one server, or of all servers without series of their own.
 type serverSums struct {
+	name                                string
 	states                              map[server.State]int
 	running, pending, foreign, segments int
 }
 
-func (s *serverSums) add(of *server.Server) {
-	s.states[of.State()]++
-	s.running, s.pending, s.foreign, s.segments = s.running+of.Running, s.pending+of.Pending, s.foreign+of.Foreign, s.segments+len(of.Leases)
+func sumOf(name string, servers ...*server.Server) *serverSums {
+	sums := &serverSums{name: name, states: map[server.State]int{}}
+	for _, s := range servers {
+		sums.states[s.State()]++
+		sums.running, sums.pending, sums.foreign = sums.running+s.Running, sums.pending+s.Pending, sums.foreign+s.Foreign
+		sums.segments += len(s.Leases)
+	}
+	return sums
 }
 
-// collectServers sends the metrics of ComfyUI servers. A server is named by its address, which holds no credential.
-func collectServers(gauge func(d *prometheus.Desc, v float64, labels ...string), all []*server.Server) {
-	for i, s := range all[:min(len(all), maxServers)] {
-		sums := serverSums{states: map[server.State]int{}}
-		sums.add(all[i])
-		sums.send(gauge, s.URL)
-		for at, device := range s.Devices[:min(len(s.Devices), maxDevices)] {
-			gauge(descServerMemory, float64(device.Free), s.URL, strconv.Itoa(at), "free")
-			gauge(descServerMemory, float64(device.Total), s.URL, strconv.Itoa(at), "total")
+// ofServers returns the samples of each server, and of all servers without series of their own together.
+func ofServers(samples func(*serverSums, sampler)) func(*Snapshot, sampler) {
+	return func(s *Snapshot, sample sampler) {
+		for _, one := range s.Servers[:min(len(s.Servers), maxServers)] {
+			samples(sumOf(one.URL, one), sample)
+		}
+		if len(s.Servers) > maxServers {
+			samples(sumOf("other", s.Servers[maxServers:]...), sample)
 		}
 	}
-	if len(all) <= maxServers {
-		return
-	}
-	rest := serverSums{states: map[server.State]int{}}
-	for _, s := range all[maxServers:] {
-		rest.add(s)
-	}
-	rest.send(gauge, "other")
-}
-
-func (s *serverSums) send(gauge func(d *prometheus.Desc, v float64, labels ...string), name string) {
-	for _, state := range states {
-		gauge(descServerState, float64(s.states[state]), name, string(state))
-	}
-	gauge(descServerQueue, float64(s.running), name, "running")
-	gauge(descServerQueue, float64(s.pending), name, "pending")
-	gauge(descServerQueue, float64(s.foreign), name, "foreign")
-	gauge(descServerSegments, float64(s.segments), name)
 }
 
 // maxShares bounds the pairs of account and server that have a counter of their own.
