@@ -9,7 +9,7 @@ func Statements() map[string]string {
 	return map[string]string{
 		lockAll:       `array['a', 'b'], array[3, 11]`,
 		selectAnswers: `'acme', array[sha256('77'), sha256('78')]`,
-		selectStored:    `'acme', array[sha256('77'), sha256('78')], array[true, false]`,
+		selectStored:  `'acme', array[sha256('77'), sha256('78')], array[true, false]`,
 		selectKnown:   `'acme', array[sha256('77'), sha256('78')], 100`,
 		selectNames:   `'acme', array['input', 'input'], array['', ''], array['77', '78']`,
 		takeNames:     `'acme', array['input', 'input'], array['', ''], array['77', '78']`,
