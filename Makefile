@@ -171,7 +171,11 @@ test/comfyui: ## the conformance suite on real ComfyUI servers (COMFYUI=http://�
 .PHONY: test/compare
 test/compare: postgres bin/millrace-temporal ## random graphs here and on a ComfyUI server, compared (COMFYUI=http://…, GRAPHS=300, SEED=1)
 	@[ -n "$(COMFYUI)" ] || { echo "COMFYUI names no server: make test/compare COMFYUI=http://127.0.0.1:8188" >&2; exit 1; }
-	MILLRACE_TEST_COMFYUI=$(COMFYUI) GRAPHS=$(GRAPHS) SEED=$(SEED) $(GO) -C test test -count=1 -timeout 60m -v $(ARGS) ./compare
+	MILLRACE_TEST_COMFYUI=$(COMFYUI) GRAPHS=$(GRAPHS) SEED=$(SEED) $(GO) -C test test -count=1 -timeout 60m -v -run '^TestGraphs' $(ARGS) ./compare
+
+.PHONY: test/packs
+test/packs: postgres bin/millrace-temporal ## graphs of node packs through Millrace and on a ComfyUI server, compared (COMFYUI=http://…[,http://…])
+	MILLRACE_TEST_COMFYUI=$(COMFYUI) $(GO) -C test test -count=1 -timeout 30m -v -run '^TestPacks' $(ARGS) ./compare
 
 .PHONY: bench
 bench: postgres $(BENCHES:%=bench/%) ## measure: the programs in bench/, one after the other

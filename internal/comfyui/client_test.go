@@ -277,6 +277,7 @@ func TestPathsOfTheMachineAreRemoved(t *testing.T) {
 		`in /usr/lib:/home/bob/y`:                                                `in lib:y`,
 		`C:\Users\John Doe\ComfyUI\a.png is missing`:                             `a.png is missing`,
 		`see https://pytorch.org/docs/stable and try 3/4 of 16 / 2`:              `see https://pytorch.org/docs/stable and try 3/4 of 16 / 2`,
+		`get http://127.0.0.1:8188/view/a/b.png?from=/x/y failed`:                `get http://127.0.0.1:8188/view/a/b.png?from=/x/y failed`,
 		`mat1 and mat2 shapes cannot be multiplied (77x768 and 1024x320)`: `mat1 and mat2 shapes cannot be multiplied (77x768 ` +
 			`and 1024x320)`,
 	} {

@@ -91,16 +91,18 @@ var machinePath = regexp.MustCompile(`[A-Za-z]:\\(?:[^\\/\n"'<>|:*?]+\\)+[^\s"'<
 	`"(?:[A-Za-z]:[\\/]|/)[^"\n]+"|'(?:[A-Za-z]:[\\/]|/)[^'\n]+'|` +
 	`(?:[A-Za-z]:[\\/]|\\\\|/)[^\s"'<>|:*?\\/,;]+[\\/][^\s"'<>|:*?,;()]*`)
 
-// scheme matches the beginning of a URL up to the slash before its host.
-var scheme = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*):/$`)
+// address matches URLs, also those of files.
+var address = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>]+`)
 
 // WithoutPaths returns a text of a server in a form for accounts: absolute paths of the server's machine are shortened to the
 // part within the ComfyUI installation, or else to the name of the file.
 func WithoutPaths(text string) string {
 	var out strings.Builder
-	end := 0
+	end, urls := 0, address.FindAllStringIndex(text, -1)
 	for _, at := range machinePath.FindAllStringIndex(text, -1) {
-		if before := scheme.FindStringSubmatch(text[:at[0]]); before != nil && before[1] != "file" {
+		if slices.ContainsFunc(urls, func(url []int) bool {
+			return url[0] < at[0] && at[0] < url[1] && !strings.HasPrefix(text[url[0]:], "file:")
+		}) {
 			continue // part of a URL
 		}
 		out.WriteString(text[end:at[0]])

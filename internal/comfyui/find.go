@@ -238,5 +238,6 @@ type wireFile struct {
 // file returns the file, after checking that its name stays inside its folder.
 func (w wireFile) file() (File, error) {
 	f := File{Name: w.Name, Subfolder: strings.Trim(strings.ReplaceAll(w.Subfolder, `\`, "/"), "/"), Type: w.Type}
+	f.Name = strings.TrimPrefix(f.Name, f.Subfolder+"/") // some classes of packs repeat the folder
 	return f, f.check()
 }

@@ -3,16 +3,24 @@ package compare_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"image"
-	_ "image/png" // the format of previews and saved pictures
+	_ "image/gif"  // a format of files of node packs
+	_ "image/jpeg" // a format of pictures that nodes send
+	_ "image/png"  // the format of previews and saved pictures
 	"io"
+	"maps"
 	"math"
 	"mime/multipart"
 	"net/http"
 	"net/url"
+	"path"
 	"regexp"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -72,8 +80,13 @@ func (r *runtime) json(ctx context.Context, method, path string, body, into any)
 	return res.StatusCode, nil
 }
 
-// upload stores an input picture.
+// upload stores an input file.
 func (r *runtime) upload(ctx context.Context, name string, data []byte) error {
+	return r.uploadTo(ctx, "", name, data)
+}
+
+// uploadTo stores an input file in a folder.
+func (r *runtime) uploadTo(ctx context.Context, folder, name string, data []byte) error {
 	var b bytes.Buffer
 	form := multipart.NewWriter(&b)
 	part, err := form.CreateFormFile("image", name)
@@ -83,7 +96,7 @@ func (r *runtime) upload(ctx context.Context, name string, data []byte) error {
 	if _, err := part.Write(data); err != nil {
 		return err
 	}
-	if err := form.WriteField("overwrite", "true"); err != nil {
+	if err := errors.Join(form.WriteField("overwrite", "true"), form.WriteField("subfolder", folder)); err != nil {
 		return err
 	}
 	if err := form.Close(); err != nil {
@@ -115,12 +128,17 @@ type nodeErrors struct {
 
 // run submits a graph and waits for its end.
 func (r *runtime) run(ctx context.Context, g graph) (*outcome, error) {
+	return r.submit(ctx, map[string]any{"prompt": g})
+}
+
+// submit submits the body of a prompt and waits for its end.
+func (r *runtime) submit(ctx context.Context, body map[string]any) (*outcome, error) {
 	var submitted struct {
 		ID         string                     `json:"prompt_id"`
 		Error      json.RawMessage            `json:"error"`
 		NodeErrors map[string]json.RawMessage `json:"node_errors"`
 	}
-	status, err := r.json(ctx, http.MethodPost, "/prompt", map[string]any{"prompt": g}, &submitted)
+	status, err := r.json(ctx, http.MethodPost, "/prompt", body, &submitted)
 	if err != nil {
 		return nil, err
 	}
@@ -207,28 +225,100 @@ func (r *runtime) words(ctx context.Context, key string, raw json.RawMessage, o 
 	}
 	words := []string{}
 	for i, element := range list {
-		var f struct {
-			Name      string `json:"filename"`
-			Subfolder string `json:"subfolder"`
-			Type      string `json:"type"`
-		}
 		var shown string
 		if json.Unmarshal(element, &shown) == nil {
 			words = append(words, shown)
 			continue
 		}
-		if json.Unmarshal(element, &f) != nil || f.Name == "" {
-			words = append(words, string(element))
-			continue
+		var value any
+		if err := json.Unmarshal(element, &value); err != nil {
+			return nil, err
 		}
-		p, err := r.view(ctx, url.Values{"filename": {f.Name}, "subfolder": {f.Subfolder}, "type": {f.Type}})
+		value, err := r.describe(ctx, fmt.Sprintf("%s %d", key, i), value, o)
 		if err != nil {
 			return nil, err
 		}
-		o.pictures[fmt.Sprintf("%s %d", key, i)] = p
-		words = append(words, fmt.Sprintf("%s picture %dx%d", f.Type, p.width, p.height))
+		word, ok := value.(string)
+		if !ok {
+			word = text(value)
+		}
+		words = append(words, word)
 	}
 	return words, nil
+}
+
+// describe replaces the files in a value by words for their content.
+func (r *runtime) describe(ctx context.Context, key string, value any, o *outcome) (any, error) {
+	switch v := value.(type) {
+	case []any:
+		for i := range v {
+			var err error
+			if v[i], err = r.describe(ctx, fmt.Sprintf("%s.%d", key, i), v[i], o); err != nil {
+				return nil, err
+			}
+		}
+	case map[string]any:
+		if name, ok := v["filename"].(string); ok && name != "" {
+			return r.file(ctx, key, name, v, o)
+		}
+		for _, name := range sortedKeys(v) {
+			var err error
+			if v[name], err = r.describe(ctx, key+"."+name, v[name], o); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return value, nil
+}
+
+// file downloads a file of an output and describes it, with the other members of its element.
+func (r *runtime) file(ctx context.Context, key, name string, element map[string]any, o *outcome) (string, error) {
+	subfolder, _ := element["subfolder"].(string)
+	folder, _ := element["type"].(string)
+	q := url.Values{"filename": {name}, "subfolder": {subfolder}, "type": {folder}}
+	more := maps.Clone(element)
+	for _, member := range []string{"filename", "subfolder", "type", "fullpath"} {
+		delete(more, member)
+	}
+	if _, ok := more["workflow"].(string); ok {
+		more["workflow"] = "a file"
+	}
+	rest := ""
+	if len(more) > 0 {
+		rest = " " + text(more)
+	}
+	if strings.Contains(name, "%") {
+		return folder + " sequence of files" + rest, nil
+	}
+	if suffix := path.Ext(name); !slices.Contains([]string{".png", ".jpg", ".gif"}, suffix) {
+		data, err := r.download(ctx, q)
+		if len(data) > 8 && suffix == ".latent" { // the tensor, without the metadata
+			data = data[8+binary.LittleEndian.Uint64(data):]
+			return fmt.Sprintf("%s latent %x%s", folder, sha256.Sum256(data), rest), err
+		}
+		return fmt.Sprintf("%s file %s%s", folder, suffix, rest), err
+	}
+	p, err := r.view(ctx, q)
+	o.pictures[key] = p
+	return fmt.Sprintf("%s picture %dx%d%s", folder, p.width, p.height, rest), err
+}
+
+// download returns the content of a file, which is not empty.
+func (r *runtime) download(ctx context.Context, q url.Values) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.base+"/view?"+q.Encode(), nil)
+	if err != nil {
+		return nil, err
+	}
+	res, err := r.http.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	data, err := io.ReadAll(res.Body)
+	if err == nil && (res.StatusCode != http.StatusOK || len(data) == 0) {
+		err = fmt.Errorf("read %s: status %d, %d bytes", q.Get("filename"), res.StatusCode, len(data))
+	}
+	return data, err
 }
 
 func (r *runtime) view(ctx context.Context, q url.Values) (picture, error) {
@@ -241,9 +331,17 @@ func (r *runtime) view(ctx context.Context, q url.Values) (picture, error) {
 		return picture{}, err
 	}
 	defer res.Body.Close()
-	im, _, err := image.Decode(res.Body)
+	p, err := decoded(res.Body)
 	if err != nil {
 		return picture{}, fmt.Errorf("read %s: status %d: %w", q.Get("filename"), res.StatusCode, err)
+	}
+	return p, nil
+}
+
+func decoded(from io.Reader) (picture, error) {
+	im, _, err := image.Decode(from)
+	if err != nil {
+		return picture{}, err
 	}
 	b := im.Bounds()
 	p := picture{width: b.Dx(), height: b.Dy()}

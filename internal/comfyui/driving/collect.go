@@ -29,7 +29,7 @@ func (d *Driver) save(ctx context.Context, r *Run, c *compiled, id string, out c
 	if out.Err != nil {
 		return nil, nil, out.Err
 	}
-	renaming := renaming{copies: map[string][]node.File{}}
+	renaming := renaming{root: c.root, copies: map[string][]node.File{}}
 	var files NodeFiles
 	index := 0
 	if sent != nil {
@@ -93,7 +93,8 @@ func unnamed(err error, named, one comfyui.File) error {
 }
 
 func fileKey(name, subfolder, folder string) string {
-	return folder + "/" + strings.Trim(strings.ReplaceAll(subfolder, `\`, "/"), "/") + "/" + name
+	subfolder = strings.Trim(strings.ReplaceAll(subfolder, `\`, "/"), "/") + "/"
+	return folder + "/" + subfolder + strings.TrimPrefix(name, subfolder)
 }
 
 // numbered splits the name of a saved file as servers write it: prefix, counter, rest.
@@ -141,6 +142,7 @@ func pngSize(r *bufio.Reader) (width, height int) {
 
 // renaming gives the files of an output their names in the account.
 type renaming struct {
+	root    string                 // folder of the files that the prompt saved
 	copies  map[string][]node.File // by fileKey
 	sent    []node.File            // pictures that the node has sent and the output has not named yet
 	missing int                    // pictures that the output names and no message brought
@@ -185,11 +187,27 @@ func (r *renaming) list(items []any) []any {
 			out = append(out, r.list(item))
 		case map[string]any:
 			out = append(out, r.object(item)...)
+		case string:
+			out = append(out, r.text(item))
 		default:
 			out = append(out, item)
 		}
 	}
 	return out
+}
+
+// text returns a text of an output. A path on the machine of the server to a file of the prompt becomes the name of the copy.
+func (r *renaming) text(text string) string {
+	if !strings.Contains(text, r.root+"/") || strings.ContainsAny(text, "\n") {
+		return text
+	}
+	name := path.Base(text)
+	for key, copies := range r.copies {
+		if path.Base(key) == name {
+			return path.Join(copies[0].Subfolder, copies[0].Filename)
+		}
+	}
+	return name
 }
 
 // object returns an element of an output with its copied file. An element that names a sequence becomes one element for each file.

@@ -111,7 +111,9 @@ func TestFilesOfPacksAreCopiedAndRenamed(t *testing.T) {
 	require.NotEqual(t, shown[0]["filename"], shown[0]["workflow"])
 	r.stored(map[string]any{"filename": shown[0]["workflow"], "subfolder": shown[0]["subfolder"], "type": "output"})
 
-	require.NoError(t, r.run(batch("HDRPreviewKJ", map[string]any{}), "2"))
+	g := batch("HDRPreviewKJ", map[string]any{})
+	g["2"] = call("HDRPreviewKJ", map[string]any{"image": from("1", 0)})
+	require.NoError(t, r.run(g, "2"))
 	deep := r.elements("hdr_preview_data")[0]
 	require.EqualValues(t, 3, deep["frame_count"])
 	require.Len(t, deep["frames"], 3)

@@ -40,6 +40,11 @@ func Popular() []*node.Class {
 			Name: "VHS_LoadVideo", Module: "custom_nodes.comfyui-videohelpersuite",
 			Inputs:  []node.Input{{Name: "video", Type: node.Combo, Folder: node.FolderInput}},
 			Outputs: []node.Output{{Type: node.Image}}, Checked: []string{"video"},
+			Check: func(ctx context.Context, files node.Files, constants node.Args) error {
+				name, _ := constants["video"].(string)
+				_, err := files.Stat(ctx, name)
+				return err
+			},
 			Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 				name, _ := call.Args["video"].(string)
 				return loadFrames(ctx, call.Files, name)
@@ -77,7 +82,8 @@ func Popular() []*node.Class {
 			Run:     widgetToString,
 		},
 		{
-			Name: "HDRPreviewKJ", Module: "custom_nodes.comfyui-kjnodes", OutputNode: true, Inputs: []node.Input{frames}, Run: showDeep,
+			Name: "HDRPreviewKJ", Module: "custom_nodes.comfyui-kjnodes", OutputNode: true,
+			Inputs: []node.Input{Required("image", node.Image)}, Run: showDeep,
 		},
 	}
 }
@@ -107,7 +113,11 @@ func widgetToString(_ context.Context, call *node.Call) (node.Result, error) {
 
 // eachFrame encodes the frames of the images.
 func eachFrame(ctx context.Context, call *node.Call, do func(i int, data []byte) error) error {
-	im := call.Image("images")
+	name := "images"
+	if call.Args["image"] != nil {
+		name = "image"
+	}
+	im := call.Image(name)
 	for i := range im.Frames() {
 		var b bytes.Buffer
 		err := codec.EncodePNG(ctx, &b, im, i, codec.PNGOptions{})
