@@ -98,6 +98,20 @@ func offers(t *testing.T, r *runtime) map[string]json.RawMessage {
 	return info
 }
 
+// ends returns the number of nodes that no other node reads.
+func (g *packGraph) ends() int {
+	read := map[string]bool{}
+	for _, n := range g.Graph {
+		for _, value := range n.Inputs {
+			if link, ok := value.([]any); ok && len(link) == 2 {
+				id, _ := link[0].(string)
+				read[id] = true
+			}
+		}
+	}
+	return len(g.Graph) - len(read)
+}
+
 func (g *packGraph) lacks(known map[string]json.RawMessage) string {
 	for _, id := range sortedKeys(g.Graph) {
 		if class := g.Graph[id].Class; known[class] == nil {
@@ -166,6 +180,9 @@ func compareGraph(t *testing.T, reference, ours *runtime, g packGraph) []string 
 		}
 	}
 	diffs, _ := differences(want, got)
+	if g.ends() > 1 { // a server runs the outputs of a graph in the random order of a set
+		return diffs
+	}
 	return append(diffs, order(heard, heardHere)...)
 }
 

@@ -214,15 +214,18 @@ func (c *compiled) makeFolders(ctx context.Context) error {
 		if prefix, ok := c.prompt[n.ID].Inputs[prefixInput].(string); ok {
 			folder = path.Dir(prefix)
 		}
-		if made[folder] {
-			continue
-		}
-		made[folder] = true
-		_, err := c.r.Server.Put(ctx, comfyui.Upload{
-			Name: "folder.txt", Subfolder: folder, Folder: comfyui.FolderOutput, Size: int64(len(folderNote)), Body: strings.NewReader(folderNote),
-		})
-		if err != nil {
-			return err
+		for _, folder := range []string{folder, folder + "/" + folder} { // SaveStringKJ repeats it
+			if made[folder] {
+				continue
+			}
+			made[folder] = true
+			_, err := c.r.Server.Put(ctx, comfyui.Upload{
+				Name: "folder.txt", Subfolder: folder, Folder: comfyui.FolderOutput, Size: int64(len(folderNote)),
+				Body: strings.NewReader(folderNote),
+			})
+			if err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -64,7 +64,7 @@ func Popular() []*node.Class {
 			Inputs: []node.Input{{Name: "string", Type: node.String}, {Name: "filename_prefix", Type: node.String, Default: "text"}},
 			Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 				prefix, _ := call.Args["filename_prefix"].(string)
-				if dir := path.Dir(prefix); dir != "." && len(call.Files.(Walker).Walk(dir+" [output]")) == 0 {
+				if dir := path.Dir(prefix); dir != "." && len(call.Files.(Walker).Walk(dir+"/"+dir+" [output]")) == 0 {
 					return node.Result{}, &Exception{"FileNotFoundError", "[Errno 2] No such file or directory: '" + prefix + "'"}
 				}
 				text, _ := call.Args["string"].(string)
