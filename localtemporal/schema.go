@@ -2,11 +2,16 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strconv"
+	"syscall"
+	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"go.temporal.io/server/common/log"
 	"go.temporal.io/server/tools/common/schema"
 	"go.temporal.io/server/tools/sql"
@@ -28,7 +33,7 @@ func (o options) stores() []store {
 // prepareSchema creates the databases when they are missing and brings their schema to the
 // version of this server.
 func prepareSchema(ctx context.Context, o options, logger log.Logger) error {
-	admin, err := o.connect(ctx, "postgres")
+	admin, err := o.awaitPostgres(ctx)
 	if err != nil {
 		return err
 	}
@@ -117,6 +122,26 @@ func update(db *sql.Connection, s store, logger log.Logger) error {
 		return fmt.Errorf("update the schema: %w", err)
 	}
 	return nil
+}
+
+// cannotConnectNow is the SQLSTATE of a PostgreSQL that is starting up or recovering.
+const cannotConnectNow = "57P03"
+
+// awaitPostgres connects to PostgreSQL. It waits while PostgreSQL recovers from a crash, or does not listen yet.
+func (o options) awaitPostgres(ctx context.Context) (*pgx.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, startWait)
+	defer cancel()
+	for {
+		conn, err := o.connect(ctx, "postgres")
+		var refused *pgconn.PgError
+		starting := errors.As(err, &refused) && refused.Code == cannotConnectNow
+		if !starting && !errors.Is(err, syscall.ECONNREFUSED) && !errors.Is(err, fs.ErrNotExist) {
+			return conn, err
+		}
+		if !pause(ctx, 100*time.Millisecond) {
+			return nil, err
+		}
+	}
 }
 
 // connect opens a connection of our own. The parts are set one by one: a path may hold anything.

@@ -143,9 +143,13 @@ func (in *Instance) openLog(ctx context.Context) (err error) {
 	if in.types, err = eventtypes.Registry(); err != nil {
 		return err
 	}
-	if in.pool, err = postgres.Open(ctx, in.cfg.DatabaseURL, postgres.PoolOptions{
+	within := databaseWithin
+	if len(in.roles) == 0 { // a command
+		within = 0
+	}
+	if in.pool, err = postgres.OpenWithin(ctx, in.cfg.DatabaseURL, postgres.PoolOptions{
 		MaxConns: poolSize, Silence: statementTimeout, Statements: &in.statements, Direct: in.cfg.DirectURL,
-	}); err != nil {
+	}, within, in.log); err != nil {
 		return err
 	}
 	in.wake = eventstore.NewWake(in.cfg.SessionURL(), in.log)
@@ -165,6 +169,9 @@ func (in *Instance) openLog(ctx context.Context) (err error) {
 	in.tiers.Accounts, in.tiers.Payers = accounts.Account, accounts.Payer
 	return nil
 }
+
+// databaseWithin bounds how long a service process waits for a database that does not accept connections yet.
+const databaseWithin = time.Minute
 
 // findEndWithin bounds how long a process waits for the end of the log: transactions take milliseconds, and one that is stuck is
 // ended by the database after its idle time.
