@@ -17,7 +17,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/stream"
 )
 
-// ActiveJobs lists the unfinished jobs of an account, and those that have just ended. The result is not older than the log at the time of the call.
+// ActiveJobs lists the unfinished jobs of an account, and those that have just ended. The result is not older than the log at the
+// time of the call.
 type ActiveJobs interface {
 	Active(ctx context.Context, account string) ([]job.Job, error)
 	// JustEnded lists those of the account's newest jobs that have ended since a time, oldest first.
