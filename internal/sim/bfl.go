@@ -1,6 +1,9 @@
 package sim
 
-import "net/http"
+import (
+	"net/http"
+	"strings"
+)
 
 var bflRefusals = refusals{
 	faultInvalid: fail(http.StatusBadRequest, map[string]any{"detail": "Invalid request parameters."}),
@@ -18,12 +21,13 @@ var bflRefusals = refusals{
 func (s *Server) bflRoutes() {
 	key := headerKey("x-key")
 	s.handle("POST /bfl/v1/{model}", key, bflRefusals.or(bflSubmit))
+	s.handle("POST /bfl/v1/flux-tools/{model}", key, bflRefusals.or(bflSubmit))
 	s.handle("GET /bfl/v1/get_result", key, refusals{faultBusy: bflRefusals[faultBusy], faultDown: bflRefusals[faultDown]}.or(bflResult))
 }
 
 func bflSubmit(e *exchange) reply {
 	kind := "png"
-	if e.PathValue("model") == "flux-3-video" {
+	if strings.Contains(e.PathValue("model"), "video") {
 		kind = "mp4"
 		if e.body["draft"] == true {
 			kind = "draft"

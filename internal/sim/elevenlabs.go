@@ -1,6 +1,9 @@
 package sim
 
-import "net/http"
+import (
+	"bytes"
+	"net/http"
+)
 
 func elevenError(status int, name, message string) reply {
 	return fail(status, map[string]any{"detail": map[string]any{"status": name, "message": message}})
@@ -26,8 +29,10 @@ func (s *Server) elevenLabsRoutes() {
 }
 
 func elevenAudio(e *exchange) reply {
-	// An MP3 frame header, so that the type is right, and bytes from the input.
-	audio := append([]byte{0xff, 0xfb, 0x90, 0x64}, tone(seedOf(e.raw), e.scenario.Size)...)
+	// A second of silent MP3 frames; the last bytes of a frame, which decoders ignore, come from the input.
+	frame := append([]byte{0xff, 0xfb, 0x90, 0x64}, make([]byte, 413)...)
+	copy(frame[len(frame)-8:], seedOf(e.raw))
+	audio := bytes.Repeat(frame, max(38, e.scenario.Size/len(frame)+1))
 	return reply{
 		status: http.StatusOK, bytes: audio, contentType: "audio/mpeg", charged: true,
 		headers: map[string]string{"Request-Id": "simulated", "Character-Cost": "12"},

@@ -17,9 +17,11 @@ var xaiRefusals = refusals{
 func (s *Server) xaiRoutes() {
 	s.handle("POST /xai/v1/images/generations", bearer, xaiRefusals.or(xaiImage))
 	s.handle("POST /xai/v1/images/edits", bearer, xaiRefusals.or(xaiImage))
-	s.handle("POST /xai/v1/videos/generations", bearer, xaiRefusals.or(func(e *exchange) reply {
-		return reply{status: http.StatusOK, json: map[string]any{"request_id": e.submit("").id()}, charged: true}
-	}))
+	for _, kind := range []string{"generations", "extensions"} {
+		s.handle("POST /xai/v1/videos/"+kind, bearer, xaiRefusals.or(func(e *exchange) reply {
+			return reply{status: http.StatusOK, json: map[string]any{"request_id": e.submit("").id()}, charged: true}
+		}))
+	}
 	s.handle("GET /xai/v1/videos/{id}", bearer, refusals{faultDown: xaiRefusals[faultDown]}.or(xaiVideo))
 }
 

@@ -60,7 +60,7 @@ func originals(t *testing.T, served func(*catalog.Model) bool) (*catalog.Snapsho
 func TestRequestsOfOriginalNodesAreAccepted(t *testing.T) {
 	t.Parallel()
 	snapshot, classes := originals(t, func(*catalog.Model) bool { return true })
-	require.GreaterOrEqual(t, len(classes), 102)
+	require.GreaterOrEqual(t, len(classes), 130)
 	files := nodetest.NewFiles()
 	for name, c := range classes {
 		ran := 0
@@ -466,7 +466,7 @@ func TestOriginalNodesHaveTheirOwnDefinitions(t *testing.T) {
 		require.Contains(t, string(definition), `"description": `, "%s: every definition has one, if only an empty one", name)
 	}
 	_, classes := originals(t, func(m *catalog.Model) bool { return m.Provider == "bfl" })
-	require.Len(t, classes, 10)
+	require.Len(t, classes, 14)
 	r, err := node.NewRegistry()
 	require.NoError(t, err)
 	for name, c := range classes {
