@@ -34,3 +34,13 @@ func TestExceptionTypesFollowTheContract(t *testing.T) { // W-62 to W-64
 		}
 	}
 }
+
+func TestFailuresNameTheExceptionOfComfyUI(t *testing.T) {
+	t.Parallel()
+	ours := fault.New(fault.Invalid, fault.CodeInputType, "a picture has no truth value")
+	raised := ours.Raising("RuntimeError", "Boolean value of Tensor is ambiguous")
+	require.Equal(t, "RuntimeError", activities.RuntimeType(fmt.Errorf("node 1: %w", raised)))
+	require.Equal(t, "ValidationError", activities.ExceptionType(raised))
+	require.Equal(t, "Boolean value of Tensor is ambiguous\na picture has no truth value", raised.Message)
+	require.Empty(t, activities.RuntimeType(ours))
+}

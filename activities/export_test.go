@@ -11,6 +11,9 @@ import (
 // ExceptionType is how a failure of a node is reported in the cloud contract's words.
 var ExceptionType = exceptionType
 
+// RuntimeType is the name of ComfyUI's exception.
+var RuntimeType = runtimeType
+
 // WatchProcesses sets how long processes with a mark are watched before they count as dead, and how often.
 func (g *Graph) WatchProcesses(lasts, every time.Duration) {
 	g.watch = watch{lasts: lasts, every: every}

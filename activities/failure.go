@@ -41,7 +41,7 @@ func describe(pn *graph.PlanNode, inv node.Invocation, cause error) job.Failure 
 	}
 	return job.Failure{
 		Code: fault.CodeNodeExecutionError, Message: message, Node: pn.ID, Class: pn.Class,
-		ExceptionType: kind, Inputs: formatInputs(inv.Inputs),
+		ExceptionType: kind, RuntimeType: runtimeType(cause), Inputs: formatInputs(inv.Inputs),
 		Traceback: []string{fmt.Sprintf("node %s (%s)\n", pn.ID, pn.Class), kind + ": " + message + "\n"},
 	}
 }
@@ -70,6 +70,15 @@ func exceptionType(cause error) string {
 		return "ServiceError"
 	}
 	return "ServiceError"
+}
+
+// runtimeType returns the name of the exception that ComfyUI raises in place of a failure, or "".
+func runtimeType(cause error) string {
+	var f *fault.Error
+	if !errors.As(cause, &f) {
+		return ""
+	}
+	return f.Exception
 }
 
 func publicMessage(cause error) string {

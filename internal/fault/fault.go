@@ -48,6 +48,7 @@ type Error struct {
 	Message    string         // public
 	Details    map[string]any // public, may be nil
 	RetryAfter time.Duration  // 0 = unknown
+	Exception  string         // name of the exception that ComfyUI raises here; "" = it has none, or none that is known
 	cause      error
 }
 
@@ -74,6 +75,13 @@ func (e *Error) WithDetails(details map[string]any) *Error {
 func (e *Error) WithRetryAfter(d time.Duration) *Error {
 	c := *e
 	c.RetryAfter = d
+	return &c
+}
+
+// Raising returns a copy of e with the name of the exception that ComfyUI raises, and with its sentence before the message.
+func (e *Error) Raising(exception, format string, args ...any) *Error {
+	c := *e
+	c.Exception, c.Message = exception, fmt.Sprintf(format, args...)+"\n"+e.Message
 	return &c
 }
 

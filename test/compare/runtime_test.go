@@ -367,7 +367,9 @@ func differences(want, got *outcome) (diffs, rounded []string) {
 	differ("node errors", want.NodeErrors, got.NodeErrors)
 	differ("ended", want.Ended, got.Ended)
 	if want.Ended == "error" && got.Ended == "error" {
-		exceptions.note(want.Exception, got.Exception)
+		if sentence(want.Exception) != sentence(got.Exception) {
+			exceptions.note(want.Exception, got.Exception)
+		}
 		want.Outputs = common(want.Outputs, got.Outputs)
 		got.Outputs = common(got.Outputs, want.Outputs)
 	}
@@ -389,6 +391,12 @@ func differences(want, got *outcome) (diffs, rounded []string) {
 		}
 	}
 	return diffs, rounded
+}
+
+// sentence returns the first sentence of an error, with the type of its exception.
+func sentence(exception string) string {
+	line, _, _ := strings.Cut(exception, "\n")
+	return strings.TrimRight(line, ". ")
 }
 
 // alignTensors makes texts of tensors equal whose elements differ by rounding only, and returns the nodes that show them.

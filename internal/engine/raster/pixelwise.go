@@ -39,7 +39,8 @@ func complement(dst, src []float32) {
 // Channel returns a channel as a mask. A channel that the image does not have is fault.Invalid.
 func (e Engine) Channel(ctx context.Context, im *Image, channel int) (*Mask, error) {
 	if channel < 0 || channel >= im.c {
-		return nil, fault.New(fault.Invalid, fault.CodeNoChannel, "an image with %d channels has no channel %d", im.c, channel)
+		return nil, fault.New(fault.Invalid, fault.CodeNoChannel, "an image with %d channels has no channel %d", im.c, channel).
+			Raising("IndexError", "index %d is out of bounds for dimension 3 with size %d", channel, im.c)
 	}
 	return asMask(e.mapRows(ctx, &im.grid, 1, func(dst, src []float32) {
 		for x := range dst {

@@ -26,8 +26,12 @@ func Canny() *node.Class {
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			im, low, high := call.Image("image"), call.Float("low_threshold"), call.Float("high_threshold")
 			if !(low > 0 && low <= high) {
-				return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "low_threshold %g must be positive and at most high_threshold %g",
-					low, high)
+				refusal := fault.New(fault.Invalid, fault.CodeInputType, "low_threshold %g must be positive and at most high_threshold %g", low, high)
+				if low > high {
+					refusal = refusal.Raising("kornia.core.exceptions.BaseError", "Invalid input thresholds. "+
+						"low_threshold should be smaller than or equal to the high_threshold. Got: %g>%g", low, high)
+				}
+				return node.Result{}, refusal
 			}
 			if im.Channels() == 4 {
 				return node.Result{}, needColors(im)

@@ -70,7 +70,7 @@ func ImageYUVToRGB() *node.Class {
 			y, u, v := call.Image("Y"), call.Image("U"), call.Image("V")
 			for _, other := range []*raster.Image{u, v} {
 				if other.Width() != y.Width() || other.Height() != y.Height() || other.Frames() != y.Frames() {
-					return node.Result{}, fault.New(fault.Invalid, fault.CodeSizeMismatch, "the three images have different sizes")
+					return node.Result{}, differentSizes(y, u, v)
 				}
 			}
 			return declare.One(fromYUV(ctx, y, u, v))
@@ -161,4 +161,19 @@ func countLevels(im *raster.Image) (counts [5][levels]int64) {
 		counts[0][v] = (counts[2][v] + counts[3][v] + counts[4][v]) / 3
 	}
 	return counts
+}
+
+// differentSizes refuses images that are not of the size of the first.
+func differentSizes(images ...*raster.Image) error {
+	refusal := fault.New(fault.Invalid, fault.CodeSizeMismatch, "the three images have different sizes")
+	sizes := func(im *raster.Image) [3]int { return [3]int{im.Frames(), im.Height(), im.Width()} }
+	for i, im := range images[1:] {
+		for dimension, size := range sizes(im) {
+			if expected := sizes(images[0])[dimension]; size != expected {
+				return refusal.Raising("RuntimeError", "Sizes of tensors must match except in dimension 3. "+
+					"Expected size %d but got size %d for tensor number %d in the list.", expected, size, i+1)
+			}
+		}
+	}
+	return refusal
 }

@@ -7,6 +7,7 @@ import (
 	"image/color"
 	"image/png"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -83,6 +84,53 @@ func TestEdgesAreThoseOfKornia(t *testing.T) {
 	}
 	_, err := invoke(t, image.Canny(), node.Call{}, node.Args{"image": golden(t, "noise"), "low_threshold": 0.9, "high_threshold": 0.1})
 	require.Equal(t, fault.Invalid, fault.KindOf(err))
+}
+
+// Refusals begin with the sentence of the exception that ComfyUI raises.
+func TestRefusalsNameTheExceptionOfComfyUI(t *testing.T) {
+	t.Parallel()
+	solid := func(frames, height, width int) *raster.Image {
+		im, err := raster.Engine{}.Solid(t.Context(), frames, height, width, []uint8{1, 2, 3})
+		require.NoError(t, err)
+		return im
+	}
+	const padding = "Padding size should be less than the corresponding input dimension, but got: padding "
+	for _, c := range []struct {
+		class           *node.Class
+		args            node.Args
+		exception, says string
+	}{
+		{
+			image.Canny(),
+			node.Args{"image": solid(1, 5, 5), "low_threshold": 0.79, "high_threshold": 0.22},
+			"kornia.core.exceptions.BaseError",
+			"Invalid input thresholds. low_threshold should be smaller than or equal to the high_threshold. Got: 0.79>0.22\n",
+		},
+		{
+			image.ImageBlur(),
+			node.Args{"image": solid(2, 2, 25), "blur_radius": int64(30), "sigma": 1.0},
+			"RuntimeError",
+			"Argument #4: " + padding + "(30, 30) at dimension 3 of input [2, 3, 2, 25]\n",
+		},
+		{
+			image.ImageBlur(),
+			node.Args{"image": solid(1, 23, 40), "blur_radius": int64(30), "sigma": 1.0},
+			"RuntimeError",
+			"Argument #6: " + padding + "(30, 30) at dimension 2 of input [1, 3, 23, 40]\n",
+		},
+		{
+			image.ImageYUVToRGB(),
+			node.Args{"Y": solid(1, 23, 4), "U": solid(1, 23, 4), "V": solid(1, 17, 4)},
+			"RuntimeError",
+			"Sizes of tensors must match except in dimension 3. Expected size 23 but got size 17 for tensor number 2 in the list.\n",
+		},
+	} {
+		_, err := invoke(t, c.class, node.Call{}, c.args)
+		var f *fault.Error
+		require.ErrorAs(t, err, &f, c.class.Name)
+		require.Equal(t, c.exception, f.Exception)
+		require.True(t, strings.HasPrefix(f.Message, c.says), f.Message)
+	}
 }
 
 func TestColoursAreThoseOfKornia(t *testing.T) {

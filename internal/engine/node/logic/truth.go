@@ -90,7 +90,8 @@ func truth(value node.Value) (bool, error) {
 	case map[string]any:
 		return len(v) > 0, nil
 	case *raster.Image, *raster.Mask:
-		return false, fault.New(fault.Invalid, fault.CodeInputType, "a picture has no truth value; connect a number, a text, a list or a boolean")
+		refusal := fault.New(fault.Invalid, fault.CodeInputType, "a picture has no truth value; connect a number, a text, a list or a boolean")
+		return false, refusal.Raising("RuntimeError", "Boolean value of Tensor with more than one value is ambiguous")
 	}
 	return true, nil
 }

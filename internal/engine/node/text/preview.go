@@ -5,7 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
+	"strings"
 
+	"github.com/millrace-dev/millrace/internal/engine/layers"
 	"github.com/millrace-dev/millrace/internal/engine/media"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/node/python"
@@ -85,6 +88,37 @@ func soundText(s *media.Sound) string {
 	return fmt.Sprintf("{'waveform': %s, 'sample_rate': %d}", tensor.String(tensorEdge), s.Rate())
 }
 
+// layersText renders a stack of layers in ComfyUI's form: a dictionary, in which a layer has only what was set.
+func layersText(s *layers.Stack) string {
+	parts := make([]string, len(s.Layers))
+	for i, l := range s.Layers {
+		var b strings.Builder
+		fmt.Fprintf(&b, "{'image': %s, 'type': 'raster', 'x': %d, 'y': %d, 'z_index': %d", pythonText(l.Image), l.X, l.Y, l.Z)
+		set := func(given bool, key, value string) {
+			if given {
+				fmt.Fprintf(&b, ", '%s': %s", key, value)
+			}
+		}
+		if l.Mask != nil {
+			set(true, "mask", pythonText(l.Mask))
+		}
+		set(l.Name != "", "name", python.Repr(l.Name))
+		set(l.Opacity != 1, "opacity", python.Float(l.Opacity))
+		set(l.Mode != "normal", "blend_mode", python.Repr(l.Mode))
+		set(l.Rotation != 0, "rotation", python.Float(l.Rotation))
+		set(l.Width > 0, "w", strconv.Itoa(l.Width))
+		set(l.Height > 0, "h", strconv.Itoa(l.Height))
+		set(l.FlipH, "flip_h", "True")
+		set(l.FlipV, "flip_v", "True")
+		parts[i] = b.String() + "}"
+	}
+	text := "{'version': 1, 'layers': [" + strings.Join(parts, ", ") + "]"
+	if s.Canvas.Width > 0 && s.Canvas.Height > 0 {
+		text += fmt.Sprintf(", 'canvas': (%d, %d)", s.Canvas.Width, s.Canvas.Height)
+	}
+	return text + "}"
+}
+
 // formatValue renders scalars as Python does and structures as indented JSON.
 func formatValue(value node.Value) string {
 	switch v := value.(type) {
@@ -107,6 +141,8 @@ func pythonText(value node.Value) string {
 		return tensorOf(v.Height(), v.Width(), 1, []int{v.Frames(), v.Height(), v.Width()}, v.At)
 	case *media.Sound:
 		return soundText(v)
+	case *layers.Stack:
+		return layersText(v)
 	default:
 		return node.Describe(v)
 	}

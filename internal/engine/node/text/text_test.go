@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/millrace-dev/millrace/internal/engine/layers"
 	"github.com/millrace-dev/millrace/internal/engine/media"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/node/nodetest"
@@ -39,7 +40,18 @@ func TestPreviewShowsAnything(t *testing.T) {
 	require.NoError(t, err)
 	const black = "tensor([[[[0., 0., 0.],\n          [0., 0., 0.],\n          [0., 0., 0.]],\n\n" +
 		"         [[0., 0., 0.],\n          [0., 0., 0.],\n          [0., 0., 0.]]]])"
+	stack := &layers.Stack{Canvas: layers.Size{Width: 9, Height: 8}, Layers: []layers.Layer{
+		{Image: im, Opacity: 1, Mode: "normal"},
+		{
+			Image: im, Mask: mask, Name: "b'c", X: 1, Y: -42, Z: 2, Width: 39, Height: 3, Rotation: -0.04206243497306335, Opacity: 0.36,
+			Mode: "multiply", FlipH: true, FlipV: true,
+		},
+	}}
 	tests := map[string]node.Value{
+		"{'version': 1, 'layers': [{'image': " + black + ", 'type': 'raster', 'x': 0, 'y': 0, 'z_index': 0}, {'image': " + black +
+			", 'type': 'raster', 'x': 1, 'y': -42, 'z_index': 2, 'mask': tensor([[[0.2500, 1.0000]]]), 'name': \"b'c\", 'opacity': 0.36, " +
+			"'blend_mode': 'multiply', 'rotation': -0.04206243497306335, 'w': 39, 'h': 3, 'flip_h': True, 'flip_v': True}], " +
+			"'canvas': (9, 8)}": stack,
 		"{'waveform': tensor([[[0., 0., 0.],\n         [0., 0., 0.]]]), 'sample_rate': 44100}": sound,
 		"tensor([[[0.2500, 1.0000]]])": mask, "tensor([], size=(1, 0, 2))": raster.EmptyMask(1, 0, 2),
 		"text": "text", "5": int64(5), "2.0": 2.0, "True": true, "None": nil, "1e-07": 1e-7, black: im,
