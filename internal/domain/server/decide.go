@@ -205,7 +205,10 @@ func (r *round) reasonToWait(w *Wait, c candidate, warmBusy, ownBusy bool) strin
 func (r *round) needsLoaded(s *Server) bool {
 	for _, q := range r.queues {
 		for _, w := range q.waits {
-			if len(w.Models) > 0 && contains(r.loaded[s.ID], w.Models) && r.unable(s, w) == "" {
+			if len(w.Models) == 0 || !contains(r.loaded[s.ID], w.Models) {
+				continue
+			}
+			if able, _ := r.candidates(w); slices.Contains(able, s) {
 				return true
 			}
 		}
@@ -288,11 +291,6 @@ func (p *Pool) candidates(w *Wait) (able []*Server, reason string) {
 // CanRun reports whether a server satisfies a segment's requirements, now or when it answers and accepts segments again.
 func (p *Pool) CanRun(w *Wait) bool {
 	return slices.ContainsFunc(p.Servers, func(s *Server) bool { return p.whyUnfit(s, w) == "" })
-}
-
-// unable returns why a server cannot run a segment now, or "".
-func (p *Pool) unable(s *Server, w *Wait) string {
-	return cmp.Or(p.whyUnfit(s, w), p.whyUnavailable(s))
 }
 
 // whyUnavailable returns why a server accepts no segments now, or "".

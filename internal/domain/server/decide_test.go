@@ -99,6 +99,14 @@ func TestDecide(t *testing.T) {
 			[]*server.Wait{waits("1", needs("m"), func(w *server.Wait) { w.Since = now.Add(-11 * time.Second) })},
 			[]string{"1→s1"},
 		},
+		"a free server is not kept for a segment that avoids it": {
+			[]*server.Server{healthy("s2", busy("m")), healthy("s3", busy("n")), healthy("s4", loaded("n"))},
+			[]*server.Wait{
+				waits("1", needs("m"), func(w *server.Wait) { w.Since = now.Add(-11 * time.Second) }),
+				waits("2", needs("n"), func(w *server.Wait) { w.Account, w.Avoid = "b", []server.ID{"s4"} }),
+			},
+			[]string{"1→s4"},
+		},
 		"prompts of others count as waiting": {
 			[]*server.Server{healthy("s1", func(s *server.Server) { s.Foreign = 1 }), healthy("s2")}, []*server.Wait{waits("1")}, []string{"1→s2"},
 		},

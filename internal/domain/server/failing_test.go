@@ -50,6 +50,12 @@ func TestServerRestsAndIsTriedAgain(t *testing.T) {
 	s.Failing, event, _ = s.After(server.Outcome{}, at)
 	require.Equal(t, server.TypeRecovered, event)
 	require.Len(t, decided(), 2)
+	for _, before := range []*server.Failing{nil, {Jobs: []job.ID{"1"}}} {
+		s.Failing = before
+		after, event, _ := s.After(server.Outcome{}, at)
+		require.Empty(t, event, "it has not rested")
+		require.Nil(t, after, "a success clears the failures")
+	}
 }
 
 // A server that still runs a canceled prompt gets nothing, even if it has the models of a segment.
