@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -95,9 +97,13 @@ func (b *bench) settle(ctx context.Context, l *loaded, all machines) error {
 	defer c.close()
 	ctx, cancel := context.WithTimeout(ctx, settles)
 	defer cancel()
-	lost, twice, names := 0, 0, map[string]bool{}
+	lost, failed, twice, names := 0, 0, 0, map[string]bool{}
 	for _, id := range l.jobs {
-		if err := l.end(ctx, id); err != nil {
+		switch err := l.end(ctx, id); {
+		case errors.Is(err, errServersLost):
+			failed++
+			continue
+		case err != nil:
 			fmt.Printf("kills:      job %s: %v\n", id, err)
 			lost++
 			continue
@@ -117,6 +123,7 @@ func (b *bench) settle(ctx context.Context, l *loaded, all machines) error {
 		}
 	}
 	repeated := sim.Repeats(all, job)
+	fmt.Printf("kills:      jobs that failed because two of their servers were killed %d\n", failed)
 	fmt.Printf("kills:      jobs lost %d, outputs twice %d, segments executed again on servers that lived %d %v; target 0, 0, 0 %s\n",
 		lost, twice, len(repeated), repeated, b.verdict("kills", lost+twice+len(repeated) == 0))
 	return nil
@@ -205,6 +212,10 @@ func (l *loaded) submit(ctx context.Context) (string, error) {
 	return c.submit(ctx, g)
 }
 
+// errServersLost is the failure of a job of which two servers were killed while the same node ran. It is no loss: the node may
+// have killed them.
+var errServersLost = errors.New("two of its servers were killed")
+
 // end waits for the end of a job. An end other than completed is an error.
 func (l *loaded) end(ctx context.Context, id string) error {
 	for {
@@ -214,6 +225,13 @@ func (l *loaded) end(ctx context.Context, id string) error {
 		case err == nil && now.Status == "completed":
 			return nil
 		case err == nil && (now.Status == "failed" || now.Status == "error" || now.Status == "cancelled"):
+			var history json.RawMessage
+			if err := harness.Call(ctx, client0, http.MethodGet, l.base+"/api/history/"+id, "", &history); err != nil {
+				return err
+			}
+			if bytes.Contains(history, []byte("two servers were lost while this node ran")) {
+				return errServersLost
+			}
 			return errors.New("it is " + now.Status)
 		}
 		select {

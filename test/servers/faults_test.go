@@ -80,7 +80,7 @@ func TestJobsSurviveBadServers(t *testing.T) {
 			m.Clear()
 		}
 	})
-	t.Run("a server with a class that has no name", func(t *testing.T) {
+	t.Run("a server with classes whose names cannot be used", func(t *testing.T) {
 		s := s.with(t)
 		s.healthy(2)
 		underWay := s.submit(served.Text2Img(250, 60))
@@ -89,14 +89,20 @@ func TestJobsSurviveBadServers(t *testing.T) {
 		s.healthy(1)
 		bad.Clear()
 		bad.Inject(comfyui.NamelessClass, comfyui.Always)
+		bad.Inject(comfyui.HostileClasses, comfyui.Always)
 		s.healthy(2)
 		require.Equal(t, "completed", s.ended(underWay))
 		require.Equal(t, "completed", s.ended(s.submit(served.Text2Img(251, 5))))
-		require.Contains(t, s.get("/api/object_info"), `"KSampler"`)
-		s.await("the class to be named", func() bool {
-			return strings.Contains(s.command("servers", "list"), "a class has no name") &&
+		s.await("the classes to be named", func() bool {
+			listed := s.command("servers", "list")
+			return strings.Contains(listed, "a class has no name") && strings.Contains(listed, "4 of ") &&
 				strings.Contains(s.get("/admin/servers"), "a class has no name")
 		})
+		var offered map[string]json.RawMessage
+		require.NoError(t, json.Unmarshal([]byte(s.get("/api/object_info")), &offered))
+		require.Contains(t, offered, "KSampler")
+		require.Contains(t, offered, "../../x", "text is a name, whatever it looks like")
+		require.NotContains(t, offered, "")
 		bad.Clear()
 	})
 	t.Run("a name that leads out of its folder", func(t *testing.T) {

@@ -67,8 +67,9 @@ const (
 	ManyClasses
 	EndlessClasses
 	DeepClasses
-	// NamelessClass adds a class whose name is empty to the definitions.
+	// NamelessClass adds a class whose name is empty to the definitions, and HostileClasses those whose names are in hostileNames.
 	NamelessClass
+	HostileClasses
 )
 
 // faultNames are the names of the faults in requests.
@@ -77,9 +78,15 @@ var faultNames = map[string]Fault{
 	"duplicate": Duplicate, "half_file": HalfFile, "large_file": LargeFile, "oversize_file": OversizeFile, "lost_file": LostFile,
 	"unsafe_name": UnsafeName, "out_of_memory": OutOfMemory,
 	"lost_input": LostInput, "unreadable_input": UnreadableInput, "raise": Raise, "hang": Hang, "forget": Forget, "mute": Mute,
-	"nameless_class": NamelessClass, "crash": Crash, "bad_value": BadValue, "missing_model": MissingModel, "disk_full": DiskFull,
+	"nameless_class": NamelessClass, "hostile_classes": HostileClasses, "crash": Crash, "bad_value": BadValue,
+	"missing_model": MissingModel, "disk_full": DiskFull,
 	"parent_name": ParentName, "absolute_name": AbsoluteName, "backslash_name": BackslashName, "nul_name": NULName,
 	"many_classes": ManyClasses, "endless_classes": EndlessClasses, "deep_classes": DeepClasses,
+}
+
+// hostileNames are names of classes as they are written in JSON: the longest, NUL, half of a surrogate pair, a path and markup.
+var hostileNames = []string{
+	strings.Repeat("n", 100_000), `NUL\u0000`, `\ud800`, "../../x", `<script>alert(1)</script>`,
 }
 
 // unsafeNames are the outputs that faults name: file and subfolder.

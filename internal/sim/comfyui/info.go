@@ -52,16 +52,28 @@ func (s *Server) objectInfo(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
+	var more []string
 	if len(names) == 0 && s.faults.happens(NamelessClass) {
-		raw, err := json.Marshal(definitions)
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
-			return
-		}
-		writeJSON(w, http.StatusOK, json.RawMessage(`{"":{"input":{},"output":[],"output_node":true},`+string(raw[1:])))
+		more = append(more, "")
+	}
+	if len(names) == 0 && s.faults.happens(HostileClasses) {
+		more = append(more, hostileNames...)
+	}
+	if len(more) == 0 {
+		writeJSON(w, http.StatusOK, definitions)
 		return
 	}
-	writeJSON(w, http.StatusOK, definitions)
+	raw, err := json.Marshal(definitions)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	begin := "{"
+	for _, name := range more {
+		begin += `"` + name + `":{"input":{},"output":[],"output_node":true},`
+	}
+	writeBody(w, append([]byte(begin), raw[1:]...)) // not encoded again, which would mend the names
 }
 
 // hostile answers with definitions that take all memory of a careless reader, if a fault says so, and reports whether it did.

@@ -31,7 +31,9 @@ func Popular() []*node.Class {
 		{
 			Name: "VHS_VideoCombine", Module: "custom_nodes.comfyui-videohelpersuite", OutputNode: true,
 			Inputs: []node.Input{
-				frames, {Name: "frame_rate", Type: node.Float, Default: 8.0}, {Name: "filename_prefix", Type: node.String, Default: "AnimateDiff"},
+				frames,
+				{Name: "frame_rate", Type: node.Float, Default: 8.0},
+				{Name: "filename_prefix", Type: node.String, Default: "AnimateDiff"},
 				{Name: "format", Type: node.Combo, Options: []string{"video/h264-mp4", "video/8bit-png", "video/lost-png"}},
 			},
 			Outputs: []node.Output{{Type: "VHS_FILENAMES"}}, Run: combine,
