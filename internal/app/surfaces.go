@@ -3,16 +3,11 @@ package app
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"errors"
-	"fmt"
 	"net/http"
-	"path/filepath"
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	"golang.org/x/sys/unix"
 
 	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/about"
@@ -52,6 +47,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/serverstore"
 	"github.com/millrace-dev/millrace/internal/postgres/webhookstore"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
+	"github.com/millrace-dev/millrace/internal/storage/blob/disk"
 	"github.com/millrace-dev/millrace/internal/storage/userdata"
 	webeditor "github.com/millrace-dev/millrace/internal/web/editor"
 	"github.com/millrace-dev/millrace/projections/assets"
@@ -81,21 +77,14 @@ func (in *Instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 
 // operates returns the console's check of the operators' credential; nil if the admin API has an address of its own.
 func (in *Instance) operates() func(secret string) bool {
-	if in.cfg.AdminToken == "" || in.cfg.AdminAddr != "" {
+	operator, err := account.NewStatic(in.cfg.AdminToken)
+	if err != nil || in.cfg.AdminAddr != "" {
 		return nil
 	}
-	want := sha256.Sum256([]byte(in.cfg.AdminToken))
 	return func(secret string) bool {
-		sum := sha256.Sum256([]byte(secret))
-		return subtle.ConstantTimeCompare(sum[:], want[:]) == 1
+		_, err := operator.Authenticate(context.Background(), secret)
+		return err == nil
 	}
-}
-
-// price returns the price of runs of metered accounts.
-func (in *Instance) price() job.Price {
-	p := in.cfg.Prices
-	p.Reserve = cmp.Or(p.Reserve, 60*p.NodeSecond)
-	return job.Price{Run: p.Run, NodeSecond: p.NodeSecond, Reserve: p.Reserve}
 }
 
 // readiness reports whether a submission would now be accepted and stored.
@@ -148,7 +137,7 @@ func (r readiness) following() error {
 // CheckSpace implements edge.Space. Accepted work needs space for its outputs and, if the database is on the same
 // disk, for its events, so new work is refused when the disk is nearly full.
 func (r readiness) CheckSpace() error {
-	err := freeSpace(r.in.cfg.DataDir, r.in.cfg.DiskReserve)
+	err := disk.CheckSpace(r.in.cfg.DataDir, r.in.cfg.DiskReserve)
 	if err == nil {
 		return nil
 	}
@@ -170,24 +159,14 @@ func (r readiness) workers(ctx context.Context) about.Part {
 	return p
 }
 
-// freeSpace fails if fewer than reserve bytes are free on the disk of dir.
-func freeSpace(dir string, reserve int64) error {
-	var st unix.Statfs_t
-	if err := unix.Statfs(filepath.Clean(dir), &st); err != nil {
-		return err
-	}
-	if free := int64(st.Bavail) * int64(st.Bsize); free < reserve { //nolint:unconvert // far from the bounds; other platforms have other types
-		return fmt.Errorf("%d bytes are free in %s, less than the reserve of %d bytes", free, dir, reserve)
-	}
-	return nil
-}
-
 // JobService accepts commands on jobs.
 func (in *Instance) JobService() *job.Service {
+	prices := in.cfg.Prices
 	deps := job.Deps{
 		Store: in.jobs, Validator: &graph.Validator{Classes: in.classes}, Limits: in.limits(), Files: in.files, Assets: in.files,
 		Segments: in.servers, Labels: in.tiers, Blobs: in.blobs, Tiers: in.tiers, Sealer: in.sealer,
-		ForServers: len(in.settings.comfyOrg) > 0, Notify: in.starts.Notify, Graphs: in.graphs, Price: in.price(), Log: in.log,
+		ForServers: len(in.settings.comfyOrg) > 0, Notify: in.starts.Notify, Graphs: in.graphs, Log: in.log,
+		Price: job.Price{Run: prices.Run, NodeSecond: prices.NodeSecond, Reserve: cmp.Or(prices.Reserve, 60*prices.NodeSecond)},
 	}
 	if in.settings.mode == account.ModeKeys {
 		deps.Credentials = credentials.Submitted{Keys: in.auth}
@@ -209,11 +188,7 @@ func (in *Instance) fits(ctx context.Context, account string, bytes int64) error
 	if err := (readiness{in}).CheckSpace(); err != nil {
 		return err
 	}
-	quota, err := in.storage.Quota(ctx, account)
-	if err != nil {
-		return err
-	}
-	return quota.Fits(bytes)
+	return in.storage.Fits(ctx, account, bytes)
 }
 
 // surfaces holds what several surfaces of the API share. Each surface has a method that builds it.

@@ -102,6 +102,15 @@ func temporary(err error) bool {
 	return false
 }
 
+// CheckSpace fails if fewer than reserve bytes are free on the disk of dir.
+func CheckSpace(dir string, reserve int64) error {
+	free, err := freeBytes(filepath.Clean(dir))
+	if err == nil && free < uint64(max(reserve, 0)) {
+		err = fmt.Errorf("%d bytes are free in %s, less than the reserve of %d bytes", free, dir, reserve)
+	}
+	return err
+}
+
 func freeBytes(path string) (uint64, error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(path, &st); err != nil {
