@@ -83,8 +83,8 @@ create table jobs_v1 (
     version    bigint           not null, -- of the stream, folded so far
     created_at timestamptz      not null,
     metadata   jsonb            not null, -- for filters; NUL characters are left out
-    deployment text,                      -- id of the deployment that the job is a call of
     job        json             not null, -- the folded state, without the submitted document
+    deployment text,                      -- id of the deployment that the job is a call of
     constraint jobs_v1_id primary key (id)
 ) with (fillfactor = 80); -- a row is rewritten with each of its events: room on the page keeps that off the indexes
 
