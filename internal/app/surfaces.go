@@ -23,6 +23,7 @@ import (
 	apijobs "github.com/millrace-dev/millrace/api/jobs"
 	apilive "github.com/millrace-dev/millrace/api/live"
 	"github.com/millrace-dev/millrace/api/media"
+	"github.com/millrace-dev/millrace/api/openai"
 	"github.com/millrace-dev/millrace/api/packs"
 	"github.com/millrace-dev/millrace/api/router"
 	apiwebhooks "github.com/millrace-dev/millrace/api/webhooks"
@@ -255,6 +256,7 @@ func (s *surfaces) all() []api.Surface {
 	onCloud, pictures := s.onCloud(), s.pictures()
 	all := []api.Surface{
 		onCloud, s.onV2(), s.streams(onCloud), pictures, s.assets(), s.router(), s.editorAPI(), s.console(pictures),
+		s.openAI(),
 		apiwebhooks.New(apiwebhooks.Deps{Endpoints: s.in.webhookService(), Deliveries: webhookstore.New(s.in.pool, s.in.events)}),
 		about.New(s.edge, readiness{s.in}), packs.New(s.edge, s.in.packRoutes(s.reader)),
 	}
@@ -284,6 +286,13 @@ func (s *surfaces) onV2() *apijobs.Surface {
 		Keys: keystore.New(s.in.pool), Names: s.in.files, Waits: s.servers, Ends: s.ends, Calls: s.deployments,
 		Logs: &job.Logs{Events: s.in.events, Registry: s.in.types},
 	}, apijobs.Options{MaxPrompt: s.in.cfg.MaxBody, JobRetention: s.in.cfg.JobRetention, MaxWaits: s.in.cfg.MaxStreams})
+}
+
+// openAI builds the images API of OpenAI over deployments.
+func (s *surfaces) openAI() *openai.Surface {
+	return openai.New(openai.Deps{
+		Edge: s.edge, Deployments: s.deployments, Jobs: s.submit, Reader: s.reader, Ends: s.ends, Links: s.in.signer, Blobs: s.in.blobs,
+	}, openai.Options{MaxBody: s.in.cfg.MaxBody})
 }
 
 // streams builds WebSockets and server-sent events.

@@ -1,0 +1,198 @@
+package openai
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/jobio"
+	"github.com/millrace-dev/millrace/api/request"
+	"github.com/millrace-dev/millrace/internal/domain/deployment"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
+)
+
+// generate makes pictures from a text: POST /openai/v1/images/generations.
+func (s *Surface) generate(c *gin.Context) error {
+	p, err := readJSON(c)
+	if err != nil {
+		return err
+	}
+	return s.answer(c, p)
+}
+
+// edit makes pictures from pictures: POST /openai/v1/images/edits.
+func (s *Surface) edit(c *gin.Context) error {
+	p, err := readForm(c)
+	if err != nil {
+		return err
+	}
+	return s.answer(c, p)
+}
+
+// answer runs a request and answers with its pictures.
+func (s *Surface) answer(c *gin.Context, p params) error {
+	if p.text("model") == "" {
+		return refuse("model", "model takes the name of a deployment")
+	}
+	key, err := request.IdempotencyKey(c.Request)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(c.Request.Context(), s.opts.Wait)
+	defer cancel()
+	account := edge.Caller(c).Account
+	d, err := s.Deployments.Find(ctx, account, p.text("model"))
+	if err != nil {
+		return &paramError{"model", err}
+	}
+	schema, err := s.Deployments.Schema(ctx, d, d.Live)
+	if err != nil {
+		return err
+	}
+	r, err := p.understand(schema)
+	if err != nil {
+		return err
+	}
+	made, err := s.submit(c, ctx, d, &r, key)
+	if err == nil {
+		made, err = s.wait(ctx, made)
+	}
+	if err != nil {
+		s.cancel(c, made)
+		return err
+	}
+	data, err := s.pictures(c, made, r.asURL)
+	return edge.OK(c, map[string]any{"created": time.Now().Unix(), "data": data}, err)
+}
+
+// submit calls the deployment once for each picture. It returns the jobs that it made even if it fails.
+func (s *Surface) submit(c *gin.Context, ctx context.Context, d deployment.Deployment, r *images, key string) ([]job.Job, error) {
+	var made []job.Job
+	for i := range r.n {
+		sub, err := jobio.Prepare(c, s.Edge, job.Submission{Inputs: r.call(i)})
+		if err != nil {
+			return made, err
+		}
+		if key != "" {
+			sub.IdempotencyKey = fmt.Sprintf("%s/%d", key, i)
+		}
+		called, err := s.Deployments.Call(ctx, deployment.Call{Deployment: string(d.ID), Submission: sub})
+		if err != nil {
+			return made, err
+		}
+		edge.NameVersion(c, called.Deployment.Name, called.Version)
+		made = append(made, called.Job)
+	}
+	return made, nil
+}
+
+// wait returns the jobs when all have ended.
+func (s *Surface) wait(ctx context.Context, made []job.Job) ([]job.Job, error) {
+	for i, j := range made {
+		ended, release := s.Ends.Watch(j.ID)
+		j, err := s.Reader.Job(ctx, j.Account, j.ID) // it may have ended before Watch
+		if err == nil && !j.State.Final() {
+			select {
+			case <-ended:
+				j, err = s.Reader.Job(ctx, j.Account, j.ID)
+			case <-ctx.Done():
+				err = ctx.Err()
+			}
+		}
+		release()
+		if err != nil {
+			return made, err
+		}
+		if made[i] = j; j.State != job.Succeeded {
+			return made, unfinished(j)
+		}
+	}
+	return made, nil
+}
+
+// unfinished returns the error of a job that did not succeed. Clients repeat a request after a server error, which would run the
+// job again, so it is an invalid request.
+func unfinished(j job.Job) error {
+	message := "the job was " + string(j.State)
+	if j.Error != nil {
+		message = jobio.CallNames(j.Deployment, nil).Job(j).Error.Message
+	}
+	return fault.New(fault.Invalid, fault.CodeInvalidInput, "%s", message)
+}
+
+// cancel asks jobs to stop whose pictures nobody will read.
+func (s *Surface) cancel(c *gin.Context, made []job.Job) {
+	if len(made) == 0 {
+		return
+	}
+	ids := make([]job.ID, len(made))
+	for i, j := range made {
+		ids[i] = j.ID
+	}
+	ctx := context.WithoutCancel(c.Request.Context())
+	if _, err := s.Jobs.CancelMany(ctx, made[0].Account, ids, edge.RequestID(c)); err != nil {
+		s.Edge.Logger.Warn("jobs of an abandoned request not canceled", "request_id", edge.RequestID(c), "error", err)
+	}
+}
+
+// picture is a picture in the form of OpenAI.
+type picture struct {
+	URL  string `json:"url,omitempty"`
+	Data string `json:"b64_json,omitempty"`
+}
+
+// maxAnswer bounds the pictures of an answer with their content, in bytes.
+const maxAnswer = 256 << 20
+
+// pictures returns the pictures that jobs saved.
+func (s *Surface) pictures(c *gin.Context, made []job.Job, asURL bool) ([]picture, error) {
+	all, left := []picture{}, int64(maxAnswer)
+	for _, j := range made {
+		for _, out := range jobio.Outputs(j) {
+			if out.File.Folder != "output" || !strings.HasPrefix(out.File.ContentType, "image/") {
+				continue
+			}
+			if asURL {
+				all = append(all, picture{URL: jobio.RenderOutput(s.Links, s.Edge.BaseURL(c.Request), j.PublicID(), out).URL})
+				continue
+			}
+			if left -= out.File.Size; left < 0 {
+				return nil, fault.New(fault.Exhausted, fault.CodeTooLarge, "the pictures are larger than %d bytes; ask for their URLs", maxAnswer)
+			}
+			data, err := s.encoded(c.Request.Context(), out.File)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, picture{Data: data})
+		}
+	}
+	return all, nil
+}
+
+// encoded returns the content of a file in base64.
+func (s *Surface) encoded(ctx context.Context, f job.OutputFile) (string, error) {
+	ref, err := blob.ParseRef(f.Hash)
+	if err != nil {
+		return "", err
+	}
+	r, err := s.Blobs.Open(ctx, ref)
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
+	var b strings.Builder
+	b.Grow(base64.StdEncoding.EncodedLen(int(f.Size)))
+	w := base64.NewEncoder(base64.StdEncoding, &b)
+	if _, err := io.Copy(w, r); err != nil {
+		return "", err
+	}
+	return b.String(), w.Close()
+}
