@@ -126,7 +126,6 @@ func Serve(ctx context.Context, cfg config.Config, roles []Role, log *slog.Logge
 	if err := validate(cfg); err != nil {
 		return err
 	}
-	tuneMemory()
 	if slices.Contains(roles, API) {
 		cfg = fetchEditor(ctx, cfg, log)
 	}

@@ -35,6 +35,7 @@ DATABASE_URL and TEMPORAL_ADDRESS replace the private servers.`,
 			if v, ok := s.Lookup("MILLRACE_STOP_AFTER"); !ok || v == "" {
 				s.Config.StopAfter = devStopAfter
 			}
+			tuneMemory()
 			return app.Dev(cmd.Context(), s.Config, log, s.Out)
 		},
 	}

@@ -39,6 +39,7 @@ store (--data) and the secret key (MILLRACE_SECRET_KEY, or secret.key in --data)
 			if err != nil {
 				return err
 			}
+			tuneMemory()
 			return app.Serve(cmd.Context(), s.Config, roles, log, nil)
 		},
 	}

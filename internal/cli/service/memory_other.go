@@ -1,6 +1,6 @@
 //go:build !linux
 
-package app
+package service
 
 // tuneMemory does nothing, because the size of the machine's memory is not known.
 func tuneMemory() {}
