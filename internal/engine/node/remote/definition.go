@@ -286,7 +286,7 @@ func (in *input) uploads(opts options) {
 
 // offer makes the input offer the account's files of some kinds.
 func (in *input) offer(kinds map[string]bool) {
-	in.Folder, in.listed = node.FolderInput, in.Options
+	in.Folder, in.listed = node.FolderInput, slices.Clone(in.Options)
 	in.Options = slices.DeleteFunc(in.Options, func(choice string) bool { return strings.Contains(choice, ".") })
 	in.Extra = map[string]any{}
 	for key, set := range kinds {

@@ -43,7 +43,10 @@ func (d *Document) adoptInputs() {
 // adopt changes an input that lists files, or folders, of the server's input folder.
 func (in *input) adopt(inFolder map[string]bool) {
 	files := slices.DeleteFunc(slices.Clone(in.Options), func(choice string) bool { return !strings.Contains(choice, ".") })
-	listsFiles := len(files) > 0 && !slices.ContainsFunc(files, func(name string) bool { return !inFolder[name] })
+	listsFiles := len(files) > 0 && !slices.ContainsFunc(files, func(name string) bool {
+		_, media := node.MediaType(name) // another input may have been listed before the file was there
+		return !inFolder[name] && !(media && slices.Contains(fileInputs, in.Name))
+	})
 	empty := len(in.Options) == 0
 	switch {
 	case slices.Contains(in.Options, uploadFolder), slices.Contains(in.Options, modelsFolder) && len(files) == 0,
