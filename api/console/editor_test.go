@@ -198,7 +198,7 @@ func TestCookieIsIgnoredWithoutAnEditor(t *testing.T) {
 	cookie, _ := signIn(t, apitest.StartEditor(t, apitest.Options{}), "key-a")
 	h := apitest.StartWith(t, apitest.Options{Mode: account.ModeKeys}, func(d *apitest.Deps) { d.Console = apitest.NewSealer(t) })
 	require.Equal(t, http.StatusUnauthorized, h.Do(t, "GET", "/api/queue", "", "Cookie", cookie, "Sec-Fetch-Site", "same-origin").Status)
-	require.Contains(t, string(h.Do(t, "GET", "/", "", "Cookie", cookie).Body), "alive")
+	require.Contains(t, h.Do(t, "GET", "/", "", "Cookie", cookie).Body, "alive")
 	for _, path := range []string{"/editor", "/index.html", "/assets/index-B2rHQ9Sn.js"} {
 		require.Equal(t, http.StatusNotFound, h.Do(t, "GET", path, "", "Cookie", cookie).Status, path)
 	}

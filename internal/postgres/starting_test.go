@@ -39,7 +39,7 @@ func TestADatabaseThatDoesNotListenYetIsWaitedFor(t *testing.T) {
 	require.NoError(t, err)
 	early := *target
 	early.Host = address
-	said := waits{slog.NewTextHandler(io.Discard, nil), make(chan string, 9)}
+	said := waits{slog.NewTextHandler(io.Discard, nil), make(chan string, 9)} //nolint:sloglint // the discarding handler is never asked
 	opened := make(chan error, 1)
 	go func() {
 		pool, err := postgres.OpenWithin(context.Background(), early.String(), postgres.PoolOptions{}, time.Minute, slog.New(said))
@@ -87,7 +87,7 @@ func TestADatabaseThatRefusesIsNotWaitedFor(t *testing.T) {
 	_, err = postgres.OpenWithin(t.Context(), absent.String(), postgres.PoolOptions{}, 0, slog.New(slog.DiscardHandler))
 	require.ErrorContains(t, err, "refused")
 
-	said := waits{slog.NewTextHandler(io.Discard, nil), make(chan string, 9)}
+	said := waits{slog.NewTextHandler(io.Discard, nil), make(chan string, 9)} //nolint:sloglint // the discarding handler is never asked
 	wrong, err := url.Parse(pgtest.NewProxy(t, storetest.NewDatabase(t)).URL())
 	require.NoError(t, err)
 	wrong.Path = "/there_is_no_such_database"

@@ -61,7 +61,8 @@ func TestTheWorkflowOfAShortCallIsOneTask(t *testing.T) {
 	require.Equal(t, 1, kinds[enums.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED])
 	require.Len(t, events, 5, "it starts with what became of the call")
 	var began workflows.RunModelParams
-	require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(events[0].GetWorkflowExecutionStartedEventAttributes().GetInput(), &began))
+	input := events[0].GetWorkflowExecutionStartedEventAttributes().GetInput()
+	require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(input, &began))
 	require.Equal(t, modelcall.OutcomeSucceeded, began.Next.Outcome)
 	s.requireReplays(t, "call-ended-before", id)
 }

@@ -241,14 +241,14 @@ func (r *runtime) watch(ctx context.Context, g packGraph) (*outcome, *heard, err
 	}
 	o, err := r.submit(ctx, body)
 	if err != nil || o.Status != http.StatusOK {
-		conn.Close() //nolint:errcheck // nothing more is read
+		conn.Close()
 		<-done
 		return o, h, err
 	}
 	select {
 	case err = <-done:
 	case <-ctx.Done():
-		conn.Close() //nolint:errcheck // nothing more is read
+		conn.Close()
 		<-done
 		err = ctx.Err()
 	}

@@ -73,7 +73,8 @@ func TestPicturesAreEditedByTheImagesAPIOfOpenAI(t *testing.T) {
 	r := c.do("POST", "/openai/v1/images/edits", form, "Content-Type", "multipart/form-data; boundary=b")
 	require.Equal(t, http.StatusOK, r.status, r.body)
 	require.Len(t, decode(t, r.body)["data"], 1)
-	r = c.do("POST", "/openai/v1/images/edits", strings.Replace(form, "image[]", "photo", 1), "Content-Type", "multipart/form-data; boundary=b")
+	wrong := strings.Replace(form, "image[]", "photo", 1)
+	r = c.do("POST", "/openai/v1/images/edits", wrong, "Content-Type", "multipart/form-data; boundary=b")
 	require.Equal(t, http.StatusBadRequest, r.status, r.body)
 	require.Equal(t, "photo", decode(t, r.body)["error"].(map[string]any)["param"])
 }

@@ -58,9 +58,13 @@ func TestPicturesSentOverTheSocketAreResults(t *testing.T) {
 		inputs      map[string]any
 		keys        []string
 	}{
-		"by ComfyUI's class":   {"SaveImageWebsocket", "image/png", map[string]any{}, []string{"filename", "subfolder", "type"}},
-		"by a class of a pack": {classes.SendPictures, "image/png", map[string]any{"format": "PNG"}, []string{"source", "content-type", "filename"}},
-		"as JPEG":              {classes.SendPictures, "image/jpeg", map[string]any{"format": "JPEG"}, []string{"source", "content-type", "filename"}},
+		"by ComfyUI's class": {"SaveImageWebsocket", "image/png", map[string]any{}, []string{"filename", "subfolder", "type"}},
+		"by a class of a pack": {
+			classes.SendPictures, "image/png", map[string]any{"format": "PNG"}, []string{"source", "content-type", "filename"},
+		},
+		"as JPEG": {
+			classes.SendPictures, "image/jpeg", map[string]any{"format": "JPEG"}, []string{"source", "content-type", "filename"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -270,7 +274,8 @@ func TestPromptKeepsTheOrderOfTheSubmission(t *testing.T) {
 		`"3":{"class_type":"SaveImage","inputs":{"images":["20",0],"filename_prefix":"x"},"_meta":{"title":"Save"}}}`
 	require.NoError(t, r.runRaw(json.RawMessage(submitted), "3"))
 	require.Regexp(t, `"20":\{"class_type":"EmptyImage","inputs":\{"width":16,"height":8,"batch_size":1,"color":7\}\},`+
-		`"3":\{"class_type":"SaveImage","inputs":\{"images":\["20",0\],"filename_prefix":"[^"]+".*\},"_meta":\{"title":"Save"\}\}`, server.prompts[0])
+		`"3":\{"class_type":"SaveImage","inputs":\{"images":\["20",0\],"filename_prefix":"[^"]+".*\},`+
+		`"_meta":\{"title":"Save"\}\}`, server.prompts[0])
 }
 
 // The folder of a prefix exists before a class of a pack saves into it.

@@ -56,7 +56,8 @@ type pool struct {
 func (p *pool) Servers() []*server.Server {
 	return []*server.Server{
 		{ID: "a", Health: server.Answers, Leases: []server.Lease{{Key: server.Key{Job: "runs"}}}},
-		{ID: "b", Health: server.Answers}, {ID: "away"},
+		{ID: "b", Health: server.Answers},
+		{ID: "away"},
 	}
 }
 
@@ -72,7 +73,8 @@ type fake struct {
 
 func (f fake) Ask(_ context.Context, r comfyui.PackRequest, _ int64) (*comfyui.PackAnswer, error) {
 	f.pool.asked[f.id] = append(f.pool.asked[f.id], r)
-	return &comfyui.PackAnswer{Status: http.StatusOK, Download: comfyui.Download{ReadCloser: io.NopCloser(strings.NewReader("")), Size: 0}}, nil
+	empty := io.NopCloser(strings.NewReader(""))
+	return &comfyui.PackAnswer{Status: http.StatusOK, Download: comfyui.Download{ReadCloser: empty}}, nil
 }
 
 type jobs struct{}

@@ -6,6 +6,7 @@ package uiworkflow
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -30,17 +31,21 @@ func Text(file []byte) ([]byte, error) {
 }
 
 // Prompt returns the prompt in a text, which is a prompt, a body of POST /prompt, or a workflow as the editor saves
-// it. Any other text is Invalid. The caller bounds the text's size and depth.
+// it. Any other text is Invalid, and so is a saved workflow with a node whose class cannot run. The caller bounds the
+// text's size and depth.
 func Prompt(data []byte, classes Classes) (json.RawMessage, error) {
 	d, err := Read(data, classes)
 	if err != nil {
 		return nil, err
 	}
+	if d.c.unknown != nil {
+		return nil, d.c.unknown
+	}
 	return d.Prompt, nil
 }
 
-// Read reads a text as Prompt does, and returns with the prompt what the drawing says about its fields. Of a prompt, the
-// drawing has no fields.
+// Read reads a text as Prompt does, and returns with the prompt what the drawing says about its fields. A node whose
+// class is not known is kept if the drawing names its values. Of a prompt, the drawing has no fields.
 func Read(data []byte, classes Classes) (*Drawing, error) {
 	var top map[string]json.RawMessage
 	if err := json.Unmarshal(data, &top); err != nil {
@@ -173,6 +178,7 @@ type converter struct {
 	nodes   map[string]*savedNode
 	links   map[int64]link
 	inputs  map[string]map[string]any // of the nodes of the prompt
+	unknown error                     // names the first node whose class is not known; nil = all are
 }
 
 // promptNode is a node of a prompt.
@@ -227,9 +233,12 @@ func (c *converter) node(n *savedNode) (promptNode, error) {
 	made.Meta.Title = n.Title
 	class, ok := c.classes.Lookup(n.Type)
 	switch {
-	case !ok && !byName(n, made.Inputs):
-		return promptNode{}, invalid("Node %s is of class %.100q, which this installation cannot run.", n.ID, n.Type)
 	case !ok:
+		err := invalid("Node %s is of class %.100q, which this installation cannot run.", n.ID, n.Type)
+		if !byName(n, made.Inputs) {
+			return promptNode{}, err
+		}
+		c.unknown = cmp.Or(c.unknown, err)
 		class = unknownClass(n)
 	default:
 		if n.Title == "" {

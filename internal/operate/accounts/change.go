@@ -38,10 +38,16 @@ is recorded with its actor and reason.`,
   millrace accounts set acme --suspended --reason "abuse, ticket 4"`,
 				Label: "Change tier",
 			},
-			{Set: map[string]string{"active": "false"}, Label: "End the subscription", Danger: true, Warning: "The account can read its data but cannot submit."},
+			{
+				Set: map[string]string{"active": "false"}, Label: "End the subscription", Danger: true,
+				Warning: "The account can read its data but cannot submit.",
+			},
 			{Set: map[string]string{"active": "true"}, Label: "Begin the subscription", Warning: "The account may submit again."},
 			{Set: map[string]string{"suspended": "false"}, Label: "Resume", Warning: "The keys of the account are accepted again."},
-			{Set: map[string]string{"suspended": "true"}, Label: "Suspend", Danger: true, Warning: "No key of the account is accepted. Running jobs continue."},
+			{
+				Set: map[string]string{"suspended": "true"}, Label: "Suspend", Danger: true,
+				Warning: "No key of the account is accepted. Running jobs continue.",
+			},
 		},
 	},
 	Do: func(ctx context.Context, o Service, p changeParams, by operate.Attribution) (View, error) {

@@ -89,7 +89,8 @@ func uploadChosen(ctx context.Context, uploads *asset.Service, public asset.Publ
 	if _, err := in.Write([]byte(public)); err != nil {
 		return err
 	}
-	_, err = uploads.Create(ctx, in, nil, asset.Spec{Account: "acme", ContentType: "text/plain", Chosen: public, Key: "key of " + string(public)})
+	spec := asset.Spec{Account: "acme", ContentType: "text/plain", Chosen: public, Key: "key of " + string(public)}
+	_, err = uploads.Create(ctx, in, nil, spec)
 	return err
 }
 
