@@ -163,7 +163,7 @@ func (c *cluster) start(r release) {
 			p.start(r)
 		}
 	}
-	c.command(r, "deployments", "promote", r.build)
+	c.command(r, "workers", "promote", r.build)
 }
 
 // command runs a command of a release until it succeeds.

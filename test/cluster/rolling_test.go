@@ -99,12 +99,12 @@ func (c *cluster) upgrade(from, to release) {
 		p.replace(to)
 		switch i {
 		case 0:
-			c.command(to, "deployments", "ramp", to.build, "--percent", "50")
+			c.command(to, "workers", "ramp", to.build, "--percent", "50")
 		case 1:
-			c.command(to, "deployments", "promote", to.build)
+			c.command(to, "workers", "promote", to.build)
 		}
 	}
-	require.Contains(c.t, c.command(to, "deployments", "list"), to.build)
+	require.Contains(c.t, c.command(to, "workers", "list"), to.build)
 }
 
 // awaitDrained waits until no workflow of a release runs, so that its last worker may be stopped. millrace

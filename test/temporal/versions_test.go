@@ -24,7 +24,7 @@ func (d *deployment) build(id string) string {
 func (d *deployment) changed(args ...string) {
 	d.t.Helper()
 	require.Eventually(d.t, func() bool {
-		out, err := d.try(append([]string{"deployments"}, args...)...)
+		out, err := d.try(append([]string{"workers"}, args...)...)
 		if err != nil {
 			d.t.Log(out, err)
 		}
@@ -41,8 +41,8 @@ func waiting(seconds int) string {
 func TestJobsStayWithTheVersionThatBeganThem(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, map[string]string{"MILLRACE_SIMULATOR": simulator(t)})
-	require.Contains(t, d.run("deployments", "list"), "no worker has a version")
-	_, err := d.try("deployments", "promote", "none")
+	require.Contains(t, d.run("workers", "list"), "no worker has a version")
+	_, err := d.try("workers", "promote", "none")
 	require.ErrorContains(t, err, "MILLRACE_BUILD_ID")
 
 	p := d.serve(map[string]string{"MILLRACE_BUILD_ID": "one"})
@@ -54,18 +54,18 @@ func TestJobsStayWithTheVersionThatBeganThem(t *testing.T) {
 	d.start(map[string]string{"MILLRACE_BUILD_ID": "two"}, "--roles", "worker")
 	d.changed("ramp", "two", "--percent", "100")
 	require.Eventually(t, func() bool { // Temporal lists a change a moment later
-		return strings.Contains(d.run("deployments", "list"), "two, 100 %")
+		return strings.Contains(d.run("workers", "list"), "two, 100 %")
 	}, patience, tick)
 	require.Equal(t, "two", d.build(p.paint(2)), "all new jobs go to the version that ramps at 100 %")
 	d.changed("ramp", "two", "--percent", "0")
 	require.Equal(t, "one", d.build(p.paint(3)))
 	d.changed("promote", "two")
-	require.Contains(t, d.run("deployments", "show"), "current")
+	require.Contains(t, d.run("workers", "show"), "current")
 	require.Equal(t, "two", d.build(p.paint(4)))
 
 	require.Equal(t, "completed", p.end(old))
 	require.Equal(t, "one", d.build(old), "a job in the middle stays with its version")
-	_, err = d.try("deployments", "ramp", "two")
+	_, err = d.try("workers", "ramp", "two")
 	require.ErrorContains(t, err, "--percent")
 }
 

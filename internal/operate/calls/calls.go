@@ -147,20 +147,28 @@ type reconcileParams struct {
 // maxAnswer bounds an answer that an operator attaches.
 const maxAnswer = 1 << 20
 
+// check refuses parameters that no call can be settled with.
+func (p reconcileParams) check() error {
+	switch {
+	case p.Charged < 0:
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "the provider's charge cannot be negative")
+	case p.Answer == "":
+		return nil
+	case p.FreeKey:
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "a call with an answer keeps its key, which returns that answer")
+	case len(p.Answer) > maxAnswer || !json.Valid([]byte(p.Answer)):
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "the answer must be a JSON document of at most %d bytes", maxAnswer)
+	}
+	return nil
+}
+
 // settlement returns what an operator has determined about a call, and stores the answer.
 func (s Service) settlement(ctx context.Context, p reconcileParams, by operate.Attribution) (callstore.Settlement, error) {
 	found := callstore.Settlement{
 		Charged: int64(p.Charged), FreeKey: p.FreeKey, By: eventlog.Meta{Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID},
 	}
-	switch {
-	case p.Charged < 0:
-		return found, fault.New(fault.Invalid, fault.CodeInvalidRequest, "the provider's charge cannot be negative")
-	case p.Answer == "":
+	if p.Answer == "" {
 		return found, nil
-	case p.FreeKey:
-		return found, fault.New(fault.Invalid, fault.CodeInvalidRequest, "a call with an answer keeps its key, which returns that answer")
-	case len(p.Answer) > maxAnswer || !json.Valid([]byte(p.Answer)):
-		return found, fault.New(fault.Invalid, fault.CodeInvalidRequest, "the answer must be a JSON document of at most %d bytes", maxAnswer)
 	}
 	blobs, err := s.blobs(ctx)
 	if err != nil {
@@ -193,6 +201,9 @@ with the key, or as the result of the queued request.`,
 	Do: func(ctx context.Context, s Service, p reconcileParams, by operate.Attribution) (call.Call, error) {
 		if _, err := call.ParseID(p.ID); err != nil && p.Whole {
 			return call.Call{}, fault.Wrap(err, fault.NotFound, fault.CodeCallNotFound, "there is no call %.64q", p.ID)
+		}
+		if err := p.check(); err != nil {
+			return call.Call{}, err
 		}
 		h, err := s.History(ctx, p.ID)
 		if err != nil {
