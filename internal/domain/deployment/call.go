@@ -90,8 +90,13 @@ func (s *Service) call(ctx context.Context, d Deployment, c Call, key string) (C
 	if err != nil {
 		return Called{}, err
 	}
-	if version.Pin == PinStrict && len(v.Drifted) > 0 {
-		return Called{}, notReady(d, number, "the definitions of "+strings.Join(v.Drifted, ", ")+" have changed")
+	if version.Pin == PinStrict {
+		switch changed, err := version.Changed(s.Validator.Classes); {
+		case err != nil:
+			return Called{}, err
+		case len(changed) > 0:
+			return Called{}, notReady(d, number, "the definitions of "+strings.Join(changed, ", ")+" have changed")
+		}
 	}
 	if err := s.bind(ctx, version, &sub); err != nil {
 		return Called{}, err

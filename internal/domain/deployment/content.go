@@ -23,6 +23,23 @@ type Content struct {
 	Pin     Pin               `json:"pin,omitempty"`
 }
 
+// Changed returns the classes of the graph whose definition differs from that at the time when the version was added, in
+// alphabetical order. A class that is not known, now or then, is left out: a graph that cannot run is refused anyway.
+func (c *Content) Changed(classes callable.Classes) ([]string, error) {
+	now, err := callable.Digests(c.Graph, classes)
+	if err != nil {
+		return nil, err
+	}
+	var changed []string
+	for name, before := range c.Classes {
+		if before != "" && now[name] != "" && now[name] != before {
+			changed = append(changed, name)
+		}
+	}
+	slices.Sort(changed)
+	return changed, nil
+}
+
 // Pin is what happens if the definition of a class has changed since a version was added.
 type Pin string
 
