@@ -21,6 +21,7 @@ import (
 	"github.com/millrace-dev/millrace/api/jobs"
 	"github.com/millrace-dev/millrace/api/live"
 	"github.com/millrace-dev/millrace/api/media"
+	"github.com/millrace-dev/millrace/api/openai"
 	"github.com/millrace-dev/millrace/api/router"
 	"github.com/millrace-dev/millrace/api/webhooks"
 	"github.com/millrace-dev/millrace/internal/domain/account"
@@ -172,6 +173,9 @@ func New(d Deps, o Options) (http.Handler, error) {
 	if d.Webhooks != nil {
 		surfaces = append(surfaces, webhooks.New(*d.Webhooks))
 	}
+	surfaces = append(surfaces, openai.New(openai.Deps{
+		Edge: e, Jobs: d.Jobs, Reader: d.Reader, Ends: d.Ends, Links: d.Links,
+	}, openai.Options{MaxBody: o.MaxBody}))
 	return api.New(e, append(surfaces, about.New(e, d.Readiness))...)
 }
 
