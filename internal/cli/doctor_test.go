@@ -87,7 +87,7 @@ func TestDoctorFindsProblems(t *testing.T) {
 			`insert into job_slots (job_id, account, run, admitted_at) values (` + id + `, 'local', 1, now() - interval '2 hours')`,
 		}},
 		"a paused account": {"queues", "warn", "millrace queue resume --account acme", []string{
-			`insert into job_lanes (account, mode) values ('acme', 'paused')`,
+			`insert into job_admissions (account, mode) values ('acme', 'paused')`,
 		}},
 		"a missing migration": {"schema", "fail", "millrace migrate", []string{
 			`delete from schema_migrations where version = (select max(version) from schema_migrations)`,

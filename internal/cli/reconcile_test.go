@@ -162,7 +162,7 @@ func TestReconcileRepairsEachKindOfDifference(t *testing.T) {
 	}
 	s.append(t, forgotten, "local", job.TypeSubmitted, job.SubmittedV1{Document: job.Document{Inline: runnable}, Targets: []string{"9"}})
 	s.fold(t)
-	s.exec(t, `insert into job_lanes (account, running, queued) values ('local', 3, 1)
+	s.exec(t, `insert into job_admissions (account, running, queued) values ('local', 3, 1)
 		on conflict (account) do update set running = 3, queued = 1`)
 	s.exec(t, `insert into job_slots (job_id, account, run) values ($1, 'local', 1), ($2, 'local', 1), ($3, 'local', 1)`, closed, lost, stray)
 	s.exec(t, `insert into job_queue (job_id, account, number) values ($1, 'local', 0)`, waiting)

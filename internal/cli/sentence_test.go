@@ -14,7 +14,7 @@ import (
 func TestCommandsPrintNoErrorTextOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	_, err := s.pool.Exec(t.Context(), `drop table job_lanes, checkpoints, accounts, webhook_deliveries, calls_v1, assets_v1, jobs_v1,
+	_, err := s.pool.Exec(t.Context(), `drop table job_admissions, checkpoints, accounts, webhook_deliveries, calls_v1, assets_v1, jobs_v1,
 		comfyui_servers, comfyui_leases, comfyui_orphans, streams, credit_balances cascade`)
 	require.NoError(t, err)
 	failed := 0
@@ -42,7 +42,7 @@ func TestCommandsPrintNoErrorTextOfTheDatabase(t *testing.T) {
 func TestErrorTextOfTheDatabaseIsLoggedOnRequest(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	_, err := s.pool.Exec(t.Context(), `drop table job_lanes`)
+	_, err := s.pool.Exec(t.Context(), `drop table job_admissions`)
 	require.NoError(t, err)
 	for level, logged := range map[string]bool{"debug": true, "info": false} {
 		var out, errs bytes.Buffer
@@ -53,7 +53,7 @@ func TestErrorTextOfTheDatabaseIsLoggedOnRequest(t *testing.T) {
 		require.Contains(t, cli.Message(err), "is it migrated? (SQLSTATE 42P01)")
 		require.Contains(t, cli.Message(err), "--log debug logs the database's own message")
 		cli.LogCause(cmd, err)
-		require.Equal(t, logged, strings.Contains(errs.String(), `relation \"job_lanes\" does not exist`), errs.String())
+		require.Equal(t, logged, strings.Contains(errs.String(), `relation \"job_admissions\" does not exist`), errs.String())
 	}
 }
 

@@ -17,7 +17,7 @@ func (e stateError) SQLState() string { return e.state }
 
 func TestSentenceReplacesTheErrorTextOfADatabase(t *testing.T) {
 	t.Parallel()
-	missing := stateError{`ERROR: relation "job_lanes" does not exist`, "42P01"}
+	missing := stateError{`ERROR: relation "job_admissions" does not exist`, "42P01"}
 	value := stateError{`ERROR: invalid input syntax for type uuid: "secret"`, "22P02"}
 	for want, err := range map[string]error{
 		"no database is part of it": errors.New("no database is part of it"),
@@ -36,5 +36,5 @@ func TestSentenceReplacesTheErrorTextOfADatabase(t *testing.T) {
 	} {
 		require.Equal(t, want, fault.Sentence(err))
 	}
-	require.Contains(t, fmt.Errorf("read queues: %w", missing).Error(), "job_lanes", "the log has the words")
+	require.Contains(t, fmt.Errorf("read queues: %w", missing).Error(), "job_admissions", "the log has the words")
 }

@@ -116,12 +116,12 @@ func TestAmbiguousCommitOfACallIsResolved(t *testing.T) {
 		require.Equal(t, call.Admitted, got.Call.State, name)
 	}
 	require.Equal(t, 3, b.count(t, `select count(*) from events where type = $1`, call.TypeAccepted))
-	require.Equal(t, 3, b.count(t, `select in_flight from call_lanes where account = 'a'`))
-	require.Equal(t, 15, b.count(t, `select committed from call_lanes where account = 'a'`))
+	require.Equal(t, 3, b.count(t, `select in_flight from call_admissions where account = 'a'`))
+	require.Equal(t, 15, b.count(t, `select committed from call_admissions where account = 'a'`))
 }
 
 // Whoever ends a run or a call tries until the end is recorded: an attempt behind one whose answer was lost changes
-// nothing, neither lanes nor ledgers.
+// nothing, neither counts nor ledgers.
 func TestAmbiguousCommitsOfEndsCountOnce(t *testing.T) {
 	t.Parallel()
 	b := startBehind(t)
@@ -136,8 +136,8 @@ func TestAmbiguousCommitsOfEndsCountOnce(t *testing.T) {
 	_, err = b.calls.End(t.Context(), succeeded(n, 3))
 	require.NoError(t, err)
 	require.Equal(t, 97, b.count(t, `select available from credit_balances where account = 'a'`))
-	require.Equal(t, 0, b.count(t, `select in_flight from call_lanes where account = 'a'`))
-	require.Equal(t, 3, b.count(t, `select spent from call_lanes where account = 'a'`))
+	require.Equal(t, 0, b.count(t, `select in_flight from call_admissions where account = 'a'`))
+	require.Equal(t, 3, b.count(t, `select spent from call_admissions where account = 'a'`))
 
 	one := job.NewJob{ID: job.NewID(), Account: "a", Bounds: job.Bounds{Slots: 1}}
 	_, err = b.jobs.Submit(t.Context(), one)
@@ -150,7 +150,7 @@ func TestAmbiguousCommitsOfEndsCountOnce(t *testing.T) {
 	ended, err := b.jobs.End(t.Context(), end)
 	require.NoError(t, err)
 	require.True(t, ended.Applied, "by the attempt before")
-	require.Equal(t, 0, b.count(t, `select running from job_lanes where account = 'a'`))
+	require.Equal(t, 0, b.count(t, `select running from job_admissions where account = 'a'`))
 	require.Equal(t, 1, b.count(t, `select count(*) from events where type = $1`, job.TypeSucceeded))
 }
 

@@ -45,7 +45,7 @@ func TestAProcessThatDiesAsItAcceptsLeavesAnUnknownOutcome(t *testing.T) { // R-
 	require.Equal(t, call.InvalidInput, r.Type)
 	require.Zero(t, s.provider.count("x"))
 	var inFlight int
-	require.NoError(t, s.pool.QueryRow(t.Context(), `select in_flight from call_lanes where account = 'a'`).Scan(&inFlight))
+	require.NoError(t, s.pool.QueryRow(t.Context(), `select in_flight from call_admissions where account = 'a'`).Scan(&inFlight))
 	require.Zero(t, inFlight)
 }
 

@@ -209,7 +209,7 @@ func TestPagesOfOperatorsWithMuchAndWithMarkup(t *testing.T) {
 	for _, sql := range []string{
 		`insert into accounts (id, name, tier) select gen_random_uuid()::text, 'many-' || lpad(n::text, 5, '0'), 'free' from generate_series(1,
 			3000) n`,
-		`insert into job_lanes (account, queued) select id, 1 from accounts where name like 'many-%' limit 900 on conflict do nothing`,
+		`insert into job_admissions (account, queued) select id, 1 from accounts where name like 'many-%' limit 900 on conflict do nothing`,
 		`insert into halted_streams (projection, stream, position, error) select 'usage_v1', 'job-' || n, n, '<b class="hostile">"><img src=x>'
 			from generate_series(1, 20) n`,
 	} {

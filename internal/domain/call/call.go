@@ -40,7 +40,7 @@ type State string
 
 // The states; docs/state_machine.md draws the transitions.
 const (
-	Waiting     State = "parked"      // queued delivery: waits for admission
+	Waiting     State = "queued"      // queued delivery: waits for admission
 	Admitted    State = "admitted"    // admitted; nothing was sent
 	Dispatching State = "dispatching" // the request may have been sent
 	Running     State = "running"     // the provider accepted it and returned a handle

@@ -72,7 +72,7 @@ first characters, at least four, if no other call's ID begins with them.`,
 }
 
 type listParams struct {
-	States  []string `name:"status" commas:"true" choices:"parked,admitted,dispatching,running,answered,succeeded,failed,canceled,unknown"`
+	States  []string `name:"status" commas:"true" choices:"queued,admitted,dispatching,running,answered,succeeded,failed,canceled,unknown"`
 	Account string   `name:"account" help:"name or id of an account; default: all"`
 	Model   string   `name:"model" help:"<provider>/<model>; default: any"`
 	Before  int64    `name:"before" flag:"-" min:"1" help:"next_before of the previous page"`
@@ -90,7 +90,7 @@ var list = action.Of[Service, listParams, listed]{
 		ID: "adminCalls", Route: "GET /calls", Summary: "List model calls of all accounts, newest first.",
 		Schema: "AdminListed", Member: "calls", List: true, Next: true, Redact: true,
 		Help: map[string]string{
-			"status": "parked, admitted, dispatching, running, answered, succeeded, failed, canceled, unknown; any of several",
+			"status": "queued, admitted, dispatching, running, answered, succeeded, failed, canceled, unknown; any of several",
 		},
 		Commands: []action.Command{{Use: "list", Short: "List model calls, newest first", JSON: true}},
 	},

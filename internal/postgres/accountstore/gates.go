@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
-// Gates implements operators' commands on queues. The current mode is a column of the account's row in job_lanes,
+// Gates implements operators' commands on queues. The current mode is a column of the account's row in job_admissions,
 // which every admission locks: after Set has returned, no admission of the account violates the mode. For gate.All
 // this holds from the next transaction on.
 type Gates struct {
@@ -28,7 +28,7 @@ func NewGates(pool *pgxpool.Pool, events *eventstore.Store) *Gates {
 
 // lockMode locks the row, which it inserts if necessary, and returns the current mode. It returns no row for an
 // unknown account.
-const lockMode = `insert into job_lanes as l (account)
+const lockMode = `insert into job_admissions as l (account)
 	select $1::text where $1 = '*' or exists (select from accounts where id = $1)
 	on conflict (account) do update set mode = l.mode
 	returning mode`
@@ -54,7 +54,7 @@ func (q *Gates) Set(ctx context.Context, c gate.Change) (gate.State, error) {
 			if was == c.Mode {
 				return eventstore.ErrNothing
 			}
-			changes.Queue(`update job_lanes set mode = $2 where account = $1`, c.Account, string(c.Mode))
+			changes.Queue(`update job_admissions set mode = $2 where account = $1`, c.Account, string(c.Mode))
 			eventType, data := gate.ChangeEvent(c.Mode, was)
 			return changes.Append(eventlog.AppendTo(gate.Stream(c.Account), c.Account,
 				eventlog.Meta{Actor: c.Actor, Reason: c.Reason, RequestID: c.RequestID}, eventlog.NewEvent(eventType, data)))
@@ -66,11 +66,11 @@ func (q *Gates) Set(ctx context.Context, c gate.Change) (gate.State, error) {
 	return q.State(ctx, c.Account)
 }
 
-// stateColumns reads a row of job_lanes with its last event. The counts of gate.All are those of all accounts.
+// stateColumns reads a row of job_admissions with its last event. The counts of gate.All are those of all accounts.
 const stateColumns = `select l.account, l.mode, e.recorded_at, coalesce(e.meta ->> 'actor', ''), coalesce(e.meta ->> 'reason', ''),
-		case l.account when '*' then (select coalesce(sum(queued), 0) from job_lanes) else l.queued end,
-		case l.account when '*' then (select coalesce(sum(running), 0) from job_lanes) else l.running end
-	from job_lanes l
+		case l.account when '*' then (select coalesce(sum(queued), 0) from job_admissions) else l.queued end,
+		case l.account when '*' then (select coalesce(sum(running), 0) from job_admissions) else l.running end
+	from job_admissions l
 	left join streams s on s.id = 'queue-' || l.account
 	left join events e on e.stream = s.id and e.version = s.version`
 
@@ -84,7 +84,7 @@ func (q *Gates) State(ctx context.Context, account string) (gate.State, error) {
 	if account != gate.All {
 		return st, nil
 	}
-	err = q.pool.QueryRow(ctx, `select coalesce(sum(queued), 0), coalesce(sum(running), 0) from job_lanes`).Scan(&st.Queued, &st.Running)
+	err = q.pool.QueryRow(ctx, `select coalesce(sum(queued), 0), coalesce(sum(running), 0) from job_admissions`).Scan(&st.Queued, &st.Running)
 	return st, postgres.Classify(err, "count the jobs of all queues")
 }
 

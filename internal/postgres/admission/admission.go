@@ -53,7 +53,7 @@ func New[U any](k Kind[U]) *Admission[U] {
 		carried += ", " + column
 		values += ", u." + column
 	}
-	sql := strings.NewReplacer("{lanes}", k.Name+"_lanes", "{slots}", k.Name+"_slots", "{queue}", k.Name+"_queue", "{id}", k.Name+"_id",
+	sql := strings.NewReplacer("{admissions}", k.Name+"_admissions", "{slots}", k.Name+"_slots", "{queue}", k.Name+"_queue", "{id}", k.Name+"_id",
 		"{name}", k.Name,
 		"{running}", k.Running, "{queued}", k.Queued, "{carried}", carried, "{values}", values, "{placing}", k.Place, "{placed}",
 		strings.ReplaceAll(k.PlaceAt, "{place}", "(i.unit ->> 'place')"),
@@ -62,22 +62,22 @@ func New[U any](k Kind[U]) *Admission[U] {
 		kind: k,
 		enter: sql(`with entered as (insert into {slots} ({id}, account, run{carried})
 				select u.{id}, $1, u.run{values} from jsonb_populate_recordset(null::{slots}, $2) u returning *)
-			update {lanes} set {+entered} where account = $1`),
+			update {admissions} set {+entered} where account = $1`),
 		wait: sql(`with waiting as (insert into {queue} ({id}, account, {placing}{carried}) select u.{id}, $1, {placed}{values}
 				from jsonb_array_elements($2) with ordinality i (unit, n), jsonb_populate_record(null::{queue}, i.unit) u
 				order by i.n returning 1)
-			update {lanes} set {queued} = {queued} + (select count(*) from waiting) where account = $1`),
+			update {admissions} set {queued} = {queued} + (select count(*) from waiting) where account = $1`),
 		leave: sql(`with freed as (delete from {slots} where {id} = any($2::uuid[]) and account = $1 returning *),
-				account_row as (update {lanes} set {-freed} where account = $1)
+				account_row as (update {admissions} set {-freed} where account = $1)
 			select {id}::text, account, run{carried} from freed`),
 		withdraw: sql(`with gone as (delete from {queue} where account = $1 and {id} = any($2::uuid[]) returning *),
-				account_row as (update {lanes} set {queued} = {queued} - (select count(*) from gone) where account = $1)
+				account_row as (update {admissions} set {queued} = {queued} - (select count(*) from gone) where account = $1)
 			select {id}::text, account, 1{carried} from gone`),
 		next: sql(`select {id}::text, account, 1{carried} from {queue} where account = $1 order by {order} limit $2`),
 		admit: sql(`with gone as (delete from {queue} where account = $1 and {id} = any($2::uuid[]) returning *),
 				entered as (insert into {slots} ({id}, account, run{carried}) select {id}, account, 1{carried} from gone returning *)
-			update {lanes} set {queued} = {queued} - (select count(*) from gone), {+entered} where account = $1`),
-		accounts: sql(`select account from {lanes} where {queued} > 0 and {open} and account > $1 order by account limit $2`),
+			update {admissions} set {queued} = {queued} - (select count(*) from gone), {+entered} where account = $1`),
+		accounts: sql(`select account from {admissions} where {queued} > 0 and {open} and account > $1 order by account limit $2`),
 		running: sql(`select {id}::text, account, run{carried} from {slots} s where {id} > $1 and admitted_at <= now() - $2::interval
 			and not exists (select 1 from outbox o where o.workflow_id = '{name}-' || s.{id} || '-' || s.run) order by s.{id} limit $3`),
 		find: sql(`select {id}::text, account, run{carried} from {slots} where {id} = $1`),

@@ -30,7 +30,7 @@ type unit struct {
 const account, slots = "local", 4
 
 var kind = admission.Kind[unit]{
-	Name: "call", Running: "in_flight", Queued: "parked", Sums: map[string]string{"committed": "sum(held)"},
+	Name: "call", Running: "in_flight", Queued: "queued", Sums: map[string]string{"committed": "sum(held)"},
 	Carried: []string{"held", "costly", "payload"}, Place: "expires_at", PlaceAt: "now() + {place}::interval", Order: "seq", Open: "true",
 	Row: func(u unit) (string, string, int, []any) { return u.id, account, 1, []any{u.held, false, "{}"} },
 	Scan: func(row pgx.CollectableRow) (u unit, err error) {
@@ -68,8 +68,8 @@ func (s site) change(ctx context.Context, read func(*pgx.Batch),
 	var running, queued int
 	w, err := s.events.Write(ctx, eventstore.Decision{
 		Read: func(q *pgx.Batch) {
-			q.Queue(`insert into call_lanes (account) values ($1) on conflict (account) do update set parked = call_lanes.parked
-				returning in_flight, parked`, account).QueryRow(func(row pgx.Row) error { return row.Scan(&running, &queued) })
+			q.Queue(`insert into call_admissions (account) values ($1) on conflict (account) do update set queued = call_admissions.queued
+				returning in_flight, queued`, account).QueryRow(func(row pgx.Row) error { return row.Scan(&running, &queued) })
 			read(q)
 		},
 		Decide: func(_ context.Context, tx postgres.Tx, c *eventstore.Changes) error {
@@ -114,13 +114,13 @@ func (s site) withdraw(ctx context.Context, ids ...string) (gone []unit, err err
 // requireCounters compares the account's counters with its rows.
 func (s site) requireCounters(t *testing.T, most int) (running, queued int) {
 	t.Helper()
-	var inFlight, parked int
+	var inFlight, counted int
 	var committed, held int64
-	require.NoError(t, s.pool.QueryRow(t.Context(), `select in_flight, parked, committed, (select count(*) from call_slots), (select count(*)
+	require.NoError(t, s.pool.QueryRow(t.Context(), `select in_flight, queued, committed, (select count(*) from call_slots), (select count(*)
 		from call_queue),
-		(select coalesce(sum(held), 0) from call_slots) from call_lanes`).Scan(&inFlight, &parked, &committed, &running, &queued, &held))
+		(select coalesce(sum(held), 0) from call_slots) from call_admissions`).Scan(&inFlight, &counted, &committed, &running, &queued, &held))
 	require.Equal(t, running, inFlight)
-	require.Equal(t, queued, parked)
+	require.Equal(t, queued, counted)
 	require.Equal(t, held, committed)
 	require.LessOrEqual(t, running, most)
 	return running, queued

@@ -24,7 +24,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// Store implements call.Store. Every transaction locks in this order: the account's row in call_lanes,
+// Store implements call.Store. Every transaction locks in this order: the account's row in call_admissions,
 // its credit balance, then the log, by an append as the last statement before commit.
 type Store struct {
 	pool       *pgxpool.Pool
@@ -56,7 +56,7 @@ type unit struct {
 
 // kind describes calls to the admission: calls of jobs run first, and then the oldest.
 var kind = admission.Kind[unit]{
-	Name: "call", Running: "in_flight", Queued: "parked",
+	Name: "call", Running: "in_flight", Queued: "queued",
 	Sums:    map[string]string{"committed": "sum(held)", "costly": "count(*) filter (where costly)"},
 	Carried: []string{"held", "costly", "payload"}, Place: "expires_at", PlaceAt: "now() + {place}::interval", Order: "of_job desc, seq",
 	Open: "true",
@@ -86,9 +86,9 @@ type admissionState struct {
 	metered                  bool // the account has a credit ledger
 }
 
-const lockAdmission = `insert into call_lanes (account) values ($1)
-	on conflict (account) do update set parked = call_lanes.parked
-	returning in_flight, costly, parked, committed, spent, exists (select from credit_balances where account = $1)`
+const lockAdmission = `insert into call_admissions (account) values ($1)
+	on conflict (account) do update set queued = call_admissions.queued
+	returning in_flight, costly, queued, committed, spent, exists (select from credit_balances where account = $1)`
 
 func queueLockAdmission(q *pgx.Batch, account string, l *admissionState) {
 	q.Queue(lockAdmission, account).QueryRow(func(row pgx.Row) error {

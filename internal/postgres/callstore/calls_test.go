@@ -69,11 +69,11 @@ func (b fixture) balance(t *testing.T) credit.Balance {
 	return balance
 }
 
-func (b fixture) admission(t *testing.T) (inFlight, parked int, committed, spent int64) {
+func (b fixture) admission(t *testing.T) (inFlight, queued int, committed, spent int64) {
 	t.Helper()
-	require.NoError(t, b.pool.QueryRow(t.Context(), `select in_flight, parked, committed, spent from call_lanes where account = 'a'`).
-		Scan(&inFlight, &parked, &committed, &spent))
-	return inFlight, parked, committed, spent
+	require.NoError(t, b.pool.QueryRow(t.Context(), `select in_flight, queued, committed, spent from call_admissions where account = 'a'`).
+		Scan(&inFlight, &queued, &committed, &spent))
+	return inFlight, queued, committed, spent
 }
 
 func TestLedgerRecordsReservationAndChargeOfACall(t *testing.T) { // R-79

@@ -125,7 +125,7 @@ func (t *changes) addEnded(add *eventstore.Changes) {
 		}
 	}
 	if charged != 0 {
-		add.Queue(`update call_lanes set spent = spent + $2 where account = $1`, t.account, charged)
+		add.Queue(`update call_admissions set spent = spent + $2 where account = $1`, t.account, charged)
 	}
 	if len(free) > 0 {
 		add.Queue(`delete from call_keys where account = $1 and call_id = any($2::uuid[])`, t.account, free)
@@ -290,7 +290,7 @@ func (s *Store) settle(ctx context.Context, e call.Ending) error {
 			if err != nil {
 				return err
 			}
-			c.Queue(`update call_lanes set spent = spent + $2 where account = $1`, e.Account, e.Charged)
+			c.Queue(`update call_admissions set spent = spent + $2 where account = $1`, e.Account, e.Charged)
 			if e.ReleaseKey {
 				c.Queue(`delete from call_keys where account = $1 and call_id = $2`, e.Account, e.Call)
 			}

@@ -124,8 +124,8 @@ func TestAJointTransactionOfCallsIsRecordedWholeOrNotAtAllWhenItsProcessIsKilled
 			for range 7 {
 				w.Accept = append(w.Accept, call.NewID())
 			}
-			lane, middle := b.begin(t), b.begin(t)
-			_, err := lane.Exec(t.Context(), `select from call_lanes for update`)
+			admission, middle := b.begin(t), b.begin(t)
+			_, err := admission.Exec(t.Context(), `select from call_admissions for update`)
 			require.NoError(t, err)
 			statement, args := c.stop(w)
 			_, err = middle.Exec(t.Context(), statement, args...)
@@ -133,7 +133,7 @@ func TestAJointTransactionOfCallsIsRecordedWholeOrNotAtAllWhenItsProcessIsKilled
 
 			kill, said := b.startCaller(t, w)
 			require.Equal(t, "waiting", <-said)
-			require.NoError(t, lane.Rollback(t.Context()))
+			require.NoError(t, admission.Rollback(t.Context()))
 			b.until(t, func() bool {
 				return b.count(t, `select count(*) from pg_stat_activity where query like $1 and wait_event_type = 'Lock'
 					and datname = current_database()`, c.query) > 0

@@ -23,10 +23,10 @@ import (
 // outcome.
 func (b fixture) joined(t *testing.T, requests ...func()) {
 	t.Helper()
-	_, err := b.pool.Exec(t.Context(), `insert into call_lanes (account) values ('a') on conflict do nothing`)
+	_, err := b.pool.Exec(t.Context(), `insert into call_admissions (account) values ('a') on conflict do nothing`)
 	require.NoError(t, err)
-	lane := b.begin(t)
-	_, err = lane.Exec(t.Context(), `select from call_lanes where account = 'a' for update`)
+	admission := b.begin(t)
+	_, err = admission.Exec(t.Context(), `select from call_admissions where account = 'a' for update`)
 	require.NoError(t, err)
 	var running sync.WaitGroup
 	running.Go(func() {
@@ -39,7 +39,7 @@ func (b fixture) joined(t *testing.T, requests ...func()) {
 		running.Go(request)
 		b.until(t, func() bool { return b.calls.Joining("a") == i+1 })
 	}
-	require.NoError(t, lane.Rollback(t.Context()))
+	require.NoError(t, admission.Rollback(t.Context()))
 	running.Wait()
 	b.consistent(t)
 }
@@ -69,11 +69,11 @@ func (b fixture) count(t *testing.T, query string, args ...any) (n int) {
 // consistent compares the account's counters with its rows, and these with the log.
 func (b fixture) consistent(t *testing.T) {
 	t.Helper()
-	require.Zero(t, b.count(t, `select count(*) from call_lanes l where in_flight <> (select count(*) from call_slots s
+	require.Zero(t, b.count(t, `select count(*) from call_admissions l where in_flight <> (select count(*) from call_slots s
 		where s.account = l.account)
 		or committed <> (select coalesce(sum(held), 0) from call_slots s where s.account = l.account)
 		or costly <> (select count(*) from call_slots s where s.account = l.account and costly)
-		or parked <> (select count(*) from call_queue q where q.account = l.account)`))
+		or queued <> (select count(*) from call_queue q where q.account = l.account)`))
 	require.Zero(t, b.count(t, `select count(*) from streams s where s.id like 'call-%' and s.closed
 		<> not exists (select from call_slots c where 'call-' || c.call_id = s.id union all select from call_queue c
 			where 'call-' || c.call_id = s.id)`))

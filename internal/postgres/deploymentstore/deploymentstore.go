@@ -123,7 +123,7 @@ func QueueRouting(q *pgx.Batch, id string, routing *deployment.Routing) {
 
 // lockCalls locks the admission state of an account, which every submission locks first. Calls that are recorded after the commit
 // see the change.
-const lockCalls = `insert into job_lanes as l (account) values ($1) on conflict (account) do update set mode = l.mode`
+const lockCalls = `insert into job_admissions as l (account) values ($1) on conflict (account) do update set mode = l.mode`
 
 // Commit implements deployment.Store.
 func (s *Store) Commit(ctx context.Context, c deployment.Change) error {

@@ -46,7 +46,7 @@ func New(pool *pgxpool.Pool, events *eventstore.Store) *Store {
 // kind describes jobs to the admission: the lowest number runs first, then the oldest.
 var kind = admission.Kind[job.RunRef]{
 	Name: "job", Running: "running", Queued: "queued", Place: "number", PlaceAt: "{place}::double precision", Order: "number, seq",
-	Open: `mode in ('open', 'draining') and not exists (select from job_lanes where account = '*' and mode in ('paused', 'stopped'))`,
+	Open: `mode in ('open', 'draining') and not exists (select from job_admissions where account = '*' and mode in ('paused', 'stopped'))`,
 	Row:  func(ref job.RunRef) (string, string, int, []any) { return string(ref.Job), ref.Account, ref.Run, nil },
 	Scan: func(row pgx.CollectableRow) (ref job.RunRef, err error) {
 		err = row.Scan(&ref.Job, &ref.Account, &ref.Run)
@@ -61,7 +61,7 @@ var kind = admission.Kind[job.RunRef]{
 // fits admits every job, because the number of free slots limits the admissions.
 func fits(job.RunRef) bool { return true }
 
-// admissionState is the state that decides whether an account's next job may run. Its row in job_lanes is locked
+// admissionState is the state that decides whether an account's next job may run. Its row in job_admissions is locked
 // until the transaction ends.
 type admissionState struct {
 	number, queued, running int64
@@ -72,10 +72,10 @@ type admissionState struct {
 // lockAdmissionState locks and reads an account's admission state, and advances its counter by the $2 jobs that are
 // submitted. The first job of an account has the number 0. The account's own gate is read from the locked row; the
 // gate of all accounts and the credit are those at the start of the statement.
-const lockAdmissionState = `insert into job_lanes (account, last_number) values ($1, greatest($2::bigint - 1, 0))
-	on conflict (account) do update set last_number = job_lanes.last_number + $2
+const lockAdmissionState = `insert into job_admissions (account, last_number) values ($1, greatest($2::bigint - 1, 0))
+	on conflict (account) do update set last_number = job_admissions.last_number + $2
 	returning last_number, queued, running, mode,
-		coalesce((select a.mode from job_lanes a where a.account = '*'), 'open'),
+		coalesce((select a.mode from job_admissions a where a.account = '*'), 'open'),
 		(select b.available from credit_balances b where b.account = $1)`
 
 // admits reports whether a new job gets a slot at once: whether there are more free slots than queued jobs.

@@ -259,7 +259,7 @@ func TestARefusedSubmissionLeavesNothing(t *testing.T) {
 	}
 	var slots, waiting, intents, events, running int
 	require.NoError(t, pool.QueryRow(t.Context(), `select (select count(*) from job_slots), (select count(*) from job_queue),
-		(select count(*) from outbox), (select count(*) from events), (select sum(running + queued) from job_lanes)`).
+		(select count(*) from outbox), (select count(*) from events), (select sum(running + queued) from job_admissions)`).
 		Scan(&slots, &waiting, &intents, &events, &running))
 	require.Equal(t, []int{1, 0, 1, 2, 1}, []int{slots, waiting, intents, events, running})
 }

@@ -107,8 +107,8 @@ func TestAJointTransactionIsRecordedWholeOrNotAtAllWhenItsProcessIsKilled(t *tes
 			for range 8 {
 				public = append(public, uuid.NewString())
 			}
-			lane, middle := y.begin(t), y.begin(t)
-			_, err := lane.Exec(t.Context(), `select from job_lanes for update`)
+			admission, middle := y.begin(t), y.begin(t)
+			_, err := admission.Exec(t.Context(), `select from job_admissions for update`)
 			require.NoError(t, err)
 			statement, args := c.stop(job.PublicID(public[5]))
 			_, err = middle.Exec(t.Context(), statement, args...)
@@ -116,7 +116,7 @@ func TestAJointTransactionIsRecordedWholeOrNotAtAllWhenItsProcessIsKilled(t *tes
 
 			kill, said := y.startSubmitter(t, strings.Join(public, ","))
 			require.Equal(t, "waiting", <-said)
-			require.NoError(t, lane.Rollback(t.Context()))
+			require.NoError(t, admission.Rollback(t.Context()))
 			y.until(t, func() bool {
 				return y.count(t, `select count(*) from pg_stat_activity where query like $1 and wait_event_type = 'Lock'
 					and datname = current_database()`, c.query) > 0

@@ -21,12 +21,12 @@ import (
 // meanwhile runs while they wait; it may be nil.
 func (y *fixture) joined(t *testing.T, meanwhile func(), calls ...func(context.Context)) {
 	t.Helper()
-	_, err := y.pool.Exec(t.Context(), `insert into job_lanes (account) values ($1) on conflict do nothing`, account.LocalID)
+	_, err := y.pool.Exec(t.Context(), `insert into job_admissions (account) values ($1) on conflict do nothing`, account.LocalID)
 	require.NoError(t, err)
 	tx, err := y.pool.Begin(t.Context())
 	require.NoError(t, err)
 	defer tx.Rollback(t.Context()) // the pool closes its connection otherwise
-	_, err = tx.Exec(t.Context(), `select from job_lanes where account = $1 for update`, account.LocalID)
+	_, err = tx.Exec(t.Context(), `select from job_admissions where account = $1 for update`, account.LocalID)
 	require.NoError(t, err)
 	var running sync.WaitGroup
 	first := job.NewJob{ID: job.NewID(), Account: account.LocalID, Bounds: job.Bounds{Slots: 9, QueueDepth: 99}}
@@ -66,7 +66,7 @@ func (y *fixture) count(t *testing.T, query string, args ...any) (n int) {
 // consistent compares the account's counters with its rows, and these with the log.
 func (y *fixture) consistent(t *testing.T) {
 	t.Helper()
-	require.Zero(t, y.count(t, `select count(*) from job_lanes l where running <> (select count(*) from job_slots s
+	require.Zero(t, y.count(t, `select count(*) from job_admissions l where running <> (select count(*) from job_slots s
 		where s.account = l.account)
 		or queued <> (select count(*) from job_queue q where q.account = l.account)`))
 	orphans, err := y.jobs.Orphans(t.Context())

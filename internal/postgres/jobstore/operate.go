@@ -99,7 +99,7 @@ func (s *Store) orphans(ctx context.Context, from string) ([]job.RunRef, error) 
 		where t.id is null or t.closed order by 1 limit 1000`)
 }
 
-// Drop deletes orphans and recounts job_lanes. Jobs without a stream were never accepted; those with a closed stream
+// Drop deletes orphans and recounts job_admissions. Jobs without a stream were never accepted; those with a closed stream
 // have their end in the log. Each deletion is recorded with its actor and reason.
 func (s *Store) Drop(ctx context.Context, orphans Orphans, actor, reason string) error {
 	all := slices.Concat(orphans.Slots, orphans.Queued)
@@ -115,7 +115,7 @@ func (s *Store) Drop(ctx context.Context, orphans Orphans, actor, reason string)
 				c.Queue(`delete from job_slots where job_id = $1`, ref.Job)
 				c.Queue(`delete from job_queue where job_id = $1`, ref.Job)
 				c.Queue(`delete from sealed_credentials where job_id = $1`, ref.Job)
-				c.Queue(`update job_lanes set running = (select count(*) from job_slots where account = $1),
+				c.Queue(`update job_admissions set running = (select count(*) from job_slots where account = $1),
 					queued = (select count(*) from job_queue where account = $1) where account = $1`, ref.Account)
 				dropped[i] = eventlog.NewEvent(audit.TypeRowDropped, audit.RowDroppedV1{Job: ref.Job, Account: ref.Account, Run: ref.Run})
 			}

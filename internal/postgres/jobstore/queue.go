@@ -37,7 +37,7 @@ const positionsSQL = `with asked as (
 			and (number, seq) >= ((select number from head), (select seq from head)) limit $3 + 1) b) as behind),
 	head_ahead as (select case
 		when before <= $3 then before
-		when behind <= $3 then (select queued from job_lanes where account = $1) - behind
+		when behind <= $3 then (select queued from job_admissions where account = $1) - behind
 		else (select count(*) from job_queue where account = $1 and (number, seq) < ((select number from head), (select seq from head)))
 		end as n from near)
 	select a.job_id::text, (h.n + sum((select count(*) from job_queue where account = $1
@@ -58,6 +58,6 @@ func (s *Store) QueuePositions(ctx context.Context, account string, ids []job.ID
 
 // Remaining returns the number of the account's unfinished jobs.
 func (s *Store) Remaining(ctx context.Context, account string) (n int64, err error) {
-	err = s.pool.QueryRow(ctx, `select coalesce(sum(queued + running), 0) from job_lanes where account = $1`, account).Scan(&n)
+	err = s.pool.QueryRow(ctx, `select coalesce(sum(queued + running), 0) from job_admissions where account = $1`, account).Scan(&n)
 	return n, postgres.Classify(err, "count the unfinished jobs")
 }

@@ -48,6 +48,6 @@ func (s *Store) Queues(ctx context.Context, limit int) ([]Queue, error) {
 		`select l.account, coalesce(a.tier, $2), l.queued, l.running,
 			coalesce(extract(epoch from clock_timestamp() - (select e.recorded_at from events e where e.version = 1 and e.stream = 'job-' ||
 				(select q.job_id from job_queue q where q.account = l.account order by q.seq limit 1))), 0)::float8
-		from job_lanes l left join accounts a on a.id = l.account where l.account <> '*' and (l.queued > 0 or l.running > 0)
+		from job_admissions l left join accounts a on a.id = l.account where l.account <> '*' and (l.queued > 0 or l.running > 0)
 		order by l.queued desc, l.running desc, l.account limit $1`, limit, string(account.TierLocal))
 }

@@ -4,7 +4,7 @@
 -- One row per account, locked first by every command that admits or ends a job. mode is what an operator has done to
 -- the queue of the account: open, paused (accepts, starts nothing), draining (refuses, works off what waits), stopped
 -- (refuses, starts nothing). The row of account '*' counts for all. Who did so and why is in the streams queue-<account>.
-create table job_lanes (
+create table job_admissions (
     account     text primary key,
     last_number bigint not null default 0, -- of the account's submission counter
     queued      integer not null default 0,

@@ -2,11 +2,11 @@
 -- None of this is a view. Amounts are millionths of a US dollar.
 
 -- One row per account, locked first by every command that admits or ends a call.
-create table call_lanes (
+create table call_admissions (
     account   text primary key,
     in_flight integer not null default 0 check (in_flight >= 0),
     costly    integer not null default 0 check (costly >= 0),    -- of those, calls of costly models
-    parked    integer not null default 0 check (parked >= 0),
+    queued    integer not null default 0 check (queued >= 0),
     committed bigint  not null default 0 check (committed >= 0), -- held by calls in flight
     spent     bigint  not null default 0                         -- in the account's life
 );
