@@ -13,6 +13,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/console/deployments"
 	"github.com/millrace-dev/millrace/api/console/models"
 	"github.com/millrace-dev/millrace/api/console/operators"
 	"github.com/millrace-dev/millrace/api/console/overview"
@@ -26,6 +27,7 @@ import (
 	"github.com/millrace-dev/millrace/api/media"
 	"github.com/millrace-dev/millrace/internal/config/amount"
 	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/domain/deployment"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/engine/uiworkflow"
@@ -67,6 +69,7 @@ type Deps struct {
 	Directory page.Index // nil = nothing is found by id or name alone
 	Own       own.Deps   // assets, webhooks, keys and usage
 	Operators *operators.Services
+	Deployed  *deployment.Service
 }
 
 // Templates are the templates of the pages of this package, and the files that they refer to.
@@ -104,7 +107,9 @@ func New(deps Deps) *Surface {
 		console.NavLink{Path: "/run", Title: "Drawing", Group: console.Create, Icon: "M4 2.5v11l9-5.5z", Account: true},
 	)
 	s.previews = previews.New(previews.Deps{Page: s.page, Live: deps.Live, Find: s.find})
-	s.sections = append(s.sections, models.New(s.page, deps.Models), s.previews, own.New(s.page, s.thumbs, deps.Own))
+	s.sections = append(s.sections, deployments.New(deployments.Deps{
+		Page: s.page, Deployments: deps.Deployed, Reader: deps.Reader, Sources: deps.Sources, Previews: s.previews, Find: s.find,
+	}), models.New(s.page, deps.Models), s.previews, own.New(s.page, s.thumbs, deps.Own))
 	s.page.AddLinks(console.NavLink{
 		Path: "/servers", Title: "Servers", Group: console.Operate, Icon: "M2 3h12v4H2zM2 9h12v4H2zM4.5 5h.1M4.5 11h.1", Operator: true,
 	})

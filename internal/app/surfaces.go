@@ -357,6 +357,6 @@ func (s *surfaces) console(pictures *media.Surface) *console.Surface {
 			Endpoints: s.in.webhookService(), Deliveries: webhookstore.New(s.in.pool, s.in.events),
 			Accounts: &operated.Accounts, Usage: usage.NewReader(s.in.pool),
 		},
-		Operators: &operated,
+		Operators: &operated, Deployed: s.deployments,
 	})
 }

@@ -106,7 +106,7 @@ func TestPagesOfAccountsAreAccessible(t *testing.T) {
 	p := newPerson(t)
 	b := p.open()
 	empty := []string{
-		"/console/overview", "/console", "/console/gallery", "/console/run", "/console/models", "/console/calls",
+		"/console/overview", "/console", "/console/gallery", "/console/run", "/console/models", "/console/calls", "/console/deployments",
 		"/console/assets", "/console/webhooks", "/console/keys", "/console/usage",
 	}
 	b.accessible(empty...)
@@ -121,7 +121,12 @@ func TestPagesOfAccountsAreAccessible(t *testing.T) {
 	at := regexp.MustCompile(`/console/webhooks/[0-9a-z_-]+`).FindString(hook.body)
 	require.Equal(t, http.StatusSeeOther, p.post(at+"/test", nil).status)
 	asset := regexp.MustCompile(`id="asset-([0-9a-f-]+)"`).FindStringSubmatch(p.page("/console/assets"))[1]
+	deployed := p.deployed("seen", 0x3366cc)
+	p.deployed("seen", 0x33aacc, "1.height")
+	called := p.post(deployed+"/run", url.Values{"in:colour": {"255"}}).header.Get("Location")
+	p.await("the picture", func() bool { return strings.Contains(p.page(called), `alt="picture"`) })
 	b.accessible(append(empty,
+		deployed, called, deployed+"@2", "/console/jobs/"+done+"/deploy",
 		"/console/jobs/"+done, "/console/jobs/"+failed, "/console/jobs/"+done+"?at=2", "/console/jobs/"+done+"?with="+other,
 		"/console/jobs/"+done+"/again",
 		shown, shown+"/use", "/console?group=cause", "/console/jobs/bulk?action=retry&id="+done, "/console?q=nothing", "/console/jobs/nothing",

@@ -129,8 +129,7 @@ func TestTheProgramsOfAModelsPageMakeTheSameCall(t *testing.T) {
 	r := p.post("/console/models/sim/echo/price", url.Values{"in:prompt": {hostile}, "in:number": {"7"}})
 	require.Equal(t, http.StatusOK, r.status, r.body)
 	require.NotContains(t, r.body, "<script>alert")
-	programs := regexp.MustCompile(`(?s)<summary>(curl|Python|TypeScript)</summary>.*?<pre `+
-		`tabindex="0">(.*?)</pre>`).FindAllStringSubmatch(r.body, -1)
+	programs := regexp.MustCompile(`(?s)data-language="(curl|Python|TypeScript)">.*?<pre [^>]*>(.*?)</pre>`).FindAllStringSubmatch(r.body, -1)
 	require.Len(t, programs, 3)
 	for _, m := range programs {
 		text := html.UnescapeString(m[2])

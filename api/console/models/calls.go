@@ -291,7 +291,7 @@ func (r *Section) rerunForm(c *gin.Context, v page.Visitor, one call.Call) (cons
 			body = raw
 		}
 	}
-	return r.form(c, v, m, body)
+	return r.showForm(c, v, m, body)
 }
 
 // cancel requests that a call stop: POST /console/calls/{id}/cancel.

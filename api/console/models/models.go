@@ -12,6 +12,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/console/form"
 	"github.com/millrace-dev/millrace/api/console/page"
 	"github.com/millrace-dev/millrace/api/edge"
 	apirouter "github.com/millrace-dev/millrace/api/router"
@@ -59,12 +61,12 @@ type ModelPage struct {
 	Enabled         bool
 	Missing         []string // variables that the operator must set; shown to operators
 	CanRun          bool
-	Fields          []ModelField // inputs that a call requires, and inputs of the example
-	More            []ModelField // other inputs
-	Token           string       // of this form, which runs once even if it is sent twice
-	Price           string       // of a call with these inputs
-	Problem         string       // why these inputs are refused
-	Code            []Snippet
+	Fields          []*form.Field // inputs that a call requires, and inputs of the example
+	More            []*form.Field // other inputs
+	Token           string        // of this form, which runs once even if it is sent twice
+	Price           string        // of a call with these inputs
+	Problem         string        // why these inputs are refused
+	Code            []form.Snippet
 }
 
 // Record reads single calls from the log; callstore.Store implements it.
@@ -199,23 +201,23 @@ func (r *Section) find(c *gin.Context, v page.Visitor) (*catalog.Model, error) {
 
 // model shows the form of a model with its example: GET /console/models/{provider}/{model}.
 func (r *Section) model(c *gin.Context, v page.Visitor, m *catalog.Model) (console.Page, error) {
-	return r.form(c, v, m, m.Example)
+	return r.showForm(c, v, m, m.Example)
 }
 
-// form shows the form of a model, filled with the values of a body.
-func (r *Section) form(c *gin.Context, v page.Visitor, m *catalog.Model, body json.RawMessage) (console.Page, error) {
+// showForm shows the form of a model, filled with the values of a body.
+func (r *Section) showForm(c *gin.Context, v page.Visitor, m *catalog.Model, body json.RawMessage) (console.Page, error) {
 	f, err := formOf(m)
 	if err != nil {
 		return nil, err
 	}
-	if err := f.fill(body); err != nil {
+	if err := f.Fill(body); err != nil {
 		return nil, err
 	}
 	return r.formPage(c, v, m, f, body)
 }
 
 // formPage returns the page of a form. body is the input that the form makes, or nil if its values are wrong.
-func (r *Section) formPage(c *gin.Context, v page.Visitor, m *catalog.Model, f *form, body json.RawMessage) (*ModelPage, error) {
+func (r *Section) formPage(c *gin.Context, v page.Visitor, m *catalog.Model, f *form.Form, body json.RawMessage) (*ModelPage, error) {
 	shown := &ModelPage{
 		Frame: console.Frame{Title: m.ID, Scripts: []string{"models.js"}}, ID: m.ID, Title: m.Title, Docs: m.Docs, Enabled: r.Models.Runnable(m),
 		Token: rand.Text(),
@@ -225,18 +227,18 @@ func (r *Section) formPage(c *gin.Context, v page.Visitor, m *catalog.Model, f *
 		shown.Missing = r.Models.Missing(m)
 	}
 	if body != nil {
-		shown.Code = snippets(r.page.Edge.BaseURL(c.Request), m.ID, body, r.page.Edge.Mode() != account.ModeNone)
+		shown.Code = form.Snippets(r.page.Edge.BaseURL(c.Request)+"/v2/models/"+m.ID, body, r.page.Edge.Mode() != account.ModeNone)
 		var err error
 		if shown.Price, shown.Problem, err = r.priceOf(c, v, m, f, body); err != nil {
 			return nil, err
 		}
 	}
-	shown.Fields, shown.More = f.shown()
+	shown.Fields, shown.More = f.Shown()
 	return shown, nil
 }
 
 // priceOf returns the price of a call, or why the call would be refused.
-func (r *Section) priceOf(c *gin.Context, v page.Visitor, m *catalog.Model, f *form,
+func (r *Section) priceOf(c *gin.Context, v page.Visitor, m *catalog.Model, f *form.Form,
 	body json.RawMessage,
 ) (price, problem string, err error) {
 	if !r.Models.Runnable(m) {
@@ -246,7 +248,7 @@ func (r *Section) priceOf(c *gin.Context, v page.Visitor, m *catalog.Model, f *f
 	var refused *call.Refusal
 	switch {
 	case errors.As(err, &refused) && refused.Kind == fault.Invalid:
-		return "", f.refuse(refused), nil
+		return "", refuse(f, refused), nil
 	case err != nil:
 		return "", "", public(err)
 	case offer.Unpriced:
@@ -270,7 +272,7 @@ func describePrice(e catalog.Estimate) string {
 
 // submittedForm returns the form of the model that the path names, filled with the values that were sent, and the body that
 // they form, or nil if a value is wrong.
-func (r *Section) submittedForm(c *gin.Context, v page.Visitor) (*catalog.Model, *form, json.RawMessage, error) {
+func (r *Section) submittedForm(c *gin.Context, v page.Visitor) (*catalog.Model, *form.Form, json.RawMessage, error) {
 	m, err := r.find(c, v)
 	if err != nil {
 		return nil, nil, nil, err
@@ -283,7 +285,7 @@ func (r *Section) submittedForm(c *gin.Context, v page.Visitor) (*catalog.Model,
 		return nil, nil, nil, fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest,
 			"The form cannot be read: its inputs may have at most %d MiB.", maxForm>>20)
 	}
-	body, err := f.read(c.Request.PostForm)
+	body, err := f.Read(c.Request.PostForm)
 	return m, f, body, err
 }
 
@@ -317,7 +319,7 @@ func (r *Section) run(c *gin.Context, v page.Visitor) (string, error) {
 		return "", err
 	}
 	if body == nil {
-		return "", fault.New(fault.Invalid, fault.CodeInvalidRequest, "%s", f.problem())
+		return "", fault.New(fault.Invalid, fault.CodeInvalidRequest, "%s", f.Problem())
 	}
 	if err := r.page.Edge.CheckSpace(c, v.Account); err != nil {
 		return "", err
@@ -361,3 +363,12 @@ func public(err error) error {
 
 // refusalText makes a sentence of the detail of a refusal.
 func refusalText(detail string) string { return page.Sentence(cmp.Or(detail, "the call is refused")) }
+
+// formOf returns the form of a model's inputs.
+func formOf(m *catalog.Model) (*form.Form, error) {
+	f, err := form.Of(m.InputSchema(), "The input of the model, a JSON object. The documentation of the provider describes it.")
+	if err != nil {
+		return nil, fmt.Errorf("make the form of %s: %w", m.ID, err)
+	}
+	return f, nil
+}

@@ -21,17 +21,24 @@
     return fresh.content;
   }
 
+  // texts are the values without the files, which only running needs.
+  function texts() {
+    var sent = new URLSearchParams();
+    new FormData(form).forEach(function (value, name) { if (typeof value === "string") sent.append(name, value); });
+    return sent;
+  }
+
   function price() {
     var number = ++asked;
-    fetch(form.action, { method: "POST", body: new URLSearchParams(new FormData(form)), credentials: "same-origin" }).then(function (r) {
+    fetch(form.action, { method: "POST", body: texts(), credentials: "same-origin" }).then(function (r) {
       if (!r.ok) throw new Error(String(r.status));
       return r.text();
     }).then(function (html) {
       if (number !== asked) return; // of inputs that have changed since
-      var next = content(html), open = {};
-      document.querySelectorAll("#code details").forEach(function (d, i) { open[i] = d.open; });
-      ["price", "code"].forEach(function (id) { document.getElementById(id).replaceWith(document.importNode(next.querySelector("#" + id), true)); });
-      document.querySelectorAll("#code details").forEach(function (d, i) { d.open = !!open[i]; });
+      var next = content(html), now = document.querySelectorAll("#code pre"), then = next.querySelectorAll("#code pre");
+      document.getElementById("price").replaceWith(document.importNode(next.querySelector("#price"), true));
+      if (now.length === then.length) now.forEach(function (pre, i) { pre.textContent = then[i].textContent; }); // the chosen language stays
+      else document.getElementById("code").replaceWith(document.importNode(next.querySelector("#code"), true));
       var wrong = next.querySelector(".failure");
       if (wrong) document.getElementById("price").textContent = wrong.textContent;
       copies();

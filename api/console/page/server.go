@@ -154,11 +154,12 @@ func (s *Server) Form(path string, need Access, act Action) edge.Route {
 	})
 }
 
-// Answer returns the route of a form whose answer is a page, for secrets that are shown only once.
+// Answer returns the route of a form whose answer is a page, for secrets that are shown only once and for forms that are shown
+// again. A handler that has redirected the browser returns no page.
 func (s *Server) Answer(path string, need Access, handle Handler) edge.Route {
 	return s.route(http.MethodPost, path, need, func(c *gin.Context, v Visitor) error {
 		p, err := handle(c, v)
-		if err == nil {
+		if err == nil && p != nil {
 			s.write(c, http.StatusOK, p, &v)
 		}
 		return err

@@ -159,6 +159,23 @@ func (s *Service) Schema(ctx context.Context, d Deployment, number int) (*callab
 	return &version.Schema, nil
 }
 
+// Diff says in sentences what a call can see of the changes between two versions of a deployment.
+func (s *Service) Diff(ctx context.Context, d Deployment, older, newer int) ([]string, error) {
+	var sides [2]callable.Revision
+	for i, number := range []int{older, newer} {
+		v, ok := d.Version(number)
+		if !ok {
+			return nil, errNoVersion(d, number)
+		}
+		version, err := s.contents.callee(ctx, v.Digest)
+		if err != nil {
+			return nil, err
+		}
+		sides[i] = callable.Revision{Graph: version.Graph, Schema: &version.Schema}
+	}
+	return callable.Diff(sides[0], sides[1])
+}
+
 // Source is what a version is made of.
 type Source struct {
 	Document []byte         // a drawing of the editor, a graph in API format, or a body of a submission

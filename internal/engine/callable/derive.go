@@ -217,22 +217,25 @@ func (d *deriver) choose(named Named) (inputs, outputs []entry, source Source, e
 	return inputs, outputs, source, nil
 }
 
-// Candidate is a field of a graph that can become an input.
+// Candidate is a field of a graph that can become an input, or a node that can become an output.
 type Candidate struct {
 	Node  string          `json:"node"`
-	Input string          `json:"input"`
-	Title string          `json:"title"` // of the node
+	Input string          `json:"input,omitempty"` // "" = an output
+	Title string          `json:"title"`           // of the node
 	Kind  Kind            `json:"kind"`
 	Value json.RawMessage `json:"value,omitempty"` // that the graph has
 }
 
-// Candidates returns the fields of a document that can become inputs, in the order of the graph.
-func Candidates(document []byte, classes Classes) ([]Candidate, error) {
+// Candidates returns what can become inputs and outputs of a document, in the order of the graph.
+func Candidates(document []byte, classes Classes) (inputs, outputs []Candidate, err error) {
 	d, err := read(document, classes)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return d.candidates(), nil
+	for _, id := range d.outputNodes() {
+		outputs = append(outputs, Candidate{Node: id, Title: d.titleOf(id), Kind: d.outputKind(id)})
+	}
+	return d.candidates(), outputs, nil
 }
 
 func (d *deriver) candidates() (all []Candidate) {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/domain/deployment"
-	"github.com/millrace-dev/millrace/internal/engine/callable"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/action"
@@ -232,15 +231,7 @@ var diff = action.Of[*Service, diffParams, changes]{
 				return changes{}, err
 			}
 		}
-		a, err := o.Deployments.Content(ctx, d, older)
-		if err != nil {
-			return changes{}, err
-		}
-		b, err := o.Deployments.Content(ctx, d, newer)
-		if err != nil {
-			return changes{}, err
-		}
-		lines, err := callable.Diff(callable.Revision{Graph: a.Graph, Schema: &a.Schema}, callable.Revision{Graph: b.Graph, Schema: &b.Schema})
+		lines, err := o.Deployments.Diff(ctx, d, older, newer)
 		return changes{Older: older, Newer: newer, Changes: slices.Concat([]string{}, lines)}, err
 	},
 	Show: func(out *terminal.Printer, _ diffParams, c changes) {

@@ -38,13 +38,13 @@ type Pages struct {
 	files []File
 }
 
-//go:embed frame.html style.css files
+//go:embed frame.html parts.html style.css files
 var layout embed.FS
 
 // New returns the layout of all pages, to which their packages add the templates of their pages.
 func New() *Pages {
 	p := &Pages{named: map[string]*template.Template{}}
-	p.frame = template.Must(template.New("frame.html").Funcs(functions).ParseFS(layout, "frame.html", "style.css"))
+	p.frame = template.Must(template.New("frame.html").Funcs(functions).ParseFS(layout, "frame.html", "parts.html", "style.css"))
 	common, err := fs.Sub(layout, "files")
 	if err != nil {
 		panic(err) // the directory is part of the program

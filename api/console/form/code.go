@@ -1,4 +1,4 @@
-package models
+package form
 
 import (
 	"bytes"
@@ -16,13 +16,12 @@ type Snippet struct{ Language, Text string }
 // keyVariable is the environment variable from which the programs read the key of an account.
 const keyVariable = "MILLRACE_API_KEY"
 
-// snippets returns programs that make a call and print its answer.
-func snippets(base, model string, body json.RawMessage, keyed bool) []Snippet {
+// Snippets returns programs that send a body to an address and print the answer. A service with accounts gets a key.
+func Snippets(address string, body json.RawMessage, keyed bool) []Snippet {
 	var pretty bytes.Buffer
 	if json.Indent(&pretty, body, "", "  ") != nil {
 		return nil
 	}
-	address := base + "/v2/models/" + model
 	return []Snippet{
 		{Language: "curl", Text: curl(address, pretty.String(), keyed)},
 		{Language: "Python", Text: python(address, body, keyed)},

@@ -1,4 +1,7 @@
-package models
+// Package form makes forms from JSON schemas, reads what browsers send for them, and writes programs that send the same values.
+// It promises that a form makes values of the types of its schema only, and that a text of a visitor is one value of a program.
+// The templates "field" and "code" of the layout show them.
+package form
 
 import (
 	"bytes"
@@ -8,15 +11,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/millrace-dev/millrace/internal/domain/call"
-	"github.com/millrace-dev/millrace/internal/partner/catalog"
 	"github.com/millrace-dev/millrace/internal/web/console"
 )
 
-// ModelField is one input of a model in a form.
-type ModelField struct {
+// Field is one input in a form.
+type Field struct {
 	Name, Help string
-	Kind       string // text, long, number, choice or json
+	Title      string // for people, in place of the name
+	Kind       string // text, long, number, choice, file or json
 	Value      string
 	Default    string // default value of the input, or ""
 	Min, Max   string
@@ -24,25 +26,24 @@ type ModelField struct {
 	Required   bool
 	Choices    []console.Choice
 	Problem    string // why the value is refused
+
+	text   bool              // a text that is not JSON is a value
+	first  bool              // shown although the input may be left out
+	values []json.RawMessage // values of the choices, in the order of Choices without the empty one
 }
 
-// inputField begins the names of form fields that hold inputs.
-const inputField = "in:"
+// InputField begins the names of the fields of a browser that hold inputs; the name of the input follows.
+const InputField = "in:"
 
-// bodyField is the only field of the form of a model without an input schema.
+// bodyField is the only field of a form without a schema.
 const bodyField = "body"
 
-// form holds the inputs of a model as fields of a form, in the order of the schema.
-type form struct {
-	fields  []*field
-	rawBody bool // the model has no schema: one field holds the whole body
-	first   map[string]bool
-}
+// Form holds inputs as fields, in the order of their schema.
+type Form struct {
+	Fields []*Field
 
-type field struct {
-	ModelField
-	text   bool              // a text that is not JSON is a value
-	values []json.RawMessage // values of the choices, in the order of Choices without the empty one
+	rawBody bool // there is no schema: one field holds the whole body
+	whole   bool // an empty text of an input that has a default is a value
 }
 
 // property is the part of an input's schema that a form uses.
@@ -54,36 +55,36 @@ type property struct {
 	MaxLength   *int              `json:"maxLength"`
 	Default     json.RawMessage   `json:"default"`
 	Description string            `json:"description"`
+	Title       string            `json:"title"`
+	Kind        string            `json:"x-kind"` // of a file
+	Multiline   bool              `json:"x-multiline"`
 	AnyOf       []property        `json:"anyOf"`
 	OneOf       []property        `json:"oneOf"`
 }
 
-// formOf returns the form of a model.
-func formOf(m *catalog.Model) (*form, error) {
+// Of returns the form of an object's schema; help explains the one field of a form without a schema.
+func Of(of json.RawMessage, help string) (*Form, error) {
 	var schema struct {
 		Required   []string        `json:"required"`
 		Properties json.RawMessage `json:"properties"`
 	}
-	if raw := m.InputSchema(); raw != nil {
-		if err := json.Unmarshal(raw, &schema); err != nil {
-			return nil, fmt.Errorf("read the schema of %s: %w", m.ID, err)
+	if of != nil {
+		if err := json.Unmarshal(of, &schema); err != nil {
+			return nil, fmt.Errorf("read a schema: %w", err)
 		}
 	}
-	f := &form{first: map[string]bool{}}
+	f := &Form{}
 	if len(schema.Properties) == 0 {
 		f.rawBody = true
-		f.fields = []*field{{ModelField: ModelField{
-			Name: bodyField, Kind: "json", Required: true,
-			Help: "The input of the model, a JSON object. The documentation of the provider describes it.",
-		}}}
+		f.Fields = []*Field{{Name: bodyField, Kind: "json", Required: true, Help: help}}
 		return f, nil
 	}
 	err := members(schema.Properties, func(name string, raw json.RawMessage) error {
 		var p property
 		if err := json.Unmarshal(raw, &p); err != nil {
-			return fmt.Errorf("read the schema of %s of %s: %w", name, m.ID, err)
+			return fmt.Errorf("read the schema of %s: %w", name, err)
 		}
-		f.fields = append(f.fields, fieldOf(name, p, slices.Contains(schema.Required, name)))
+		f.Fields = append(f.Fields, fieldOf(name, p, slices.Contains(schema.Required, name)))
 		return nil
 	})
 	return f, err
@@ -129,11 +130,16 @@ func (p property) types() []string {
 	return slices.DeleteFunc(slices.Compact(all), func(t string) bool { return t == "null" })
 }
 
-func fieldOf(name string, p property, required bool) *field {
-	f := &field{ModelField: ModelField{Name: name, Help: p.Description, Required: required, Kind: "json", Default: textOf(p.Default)}}
+func fieldOf(name string, p property, required bool) *Field {
+	f := &Field{Name: name, Title: p.Title, Help: p.Description, Required: required, Kind: "json", Default: textOf(p.Default)}
+	if strings.EqualFold(f.Title, name) {
+		f.Title = ""
+	}
 	types := p.types()
 	f.text = slices.Contains(types, "string")
 	switch {
+	case p.Kind != "":
+		f.Kind = "file"
 	case len(p.Enum) > 0:
 		f.choose(p.Enum)
 	case len(types) != 1:
@@ -147,7 +153,7 @@ func fieldOf(name string, p property, required bool) *field {
 		f.Min, f.Max = number(p.Minimum), number(p.Maximum)
 	case types[0] == "string":
 		f.Kind = "text"
-		if long(name, p) {
+		if p.Multiline || long(name, p) {
 			f.Kind = "long"
 		}
 	}
@@ -169,7 +175,7 @@ func number(n *json.Number) string {
 }
 
 // choose makes a field a choice of some values. An optional input has an empty choice.
-func (f *field) choose(values []json.RawMessage) {
+func (f *Field) choose(values []json.RawMessage) {
 	f.Kind, f.values = "choice", values
 	if !f.Required {
 		words := "left out"
@@ -192,10 +198,10 @@ func textOf(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// fill sets the fields to the values of a body.
-func (f *form) fill(body json.RawMessage) error {
+// Fill sets the fields to the values of a body.
+func (f *Form) Fill(body json.RawMessage) error {
 	if f.rawBody {
-		f.fields[0].Value = string(body)
+		f.Fields[0].Value = string(body)
 		return nil
 	}
 	var given map[string]json.RawMessage
@@ -204,34 +210,58 @@ func (f *form) fill(body json.RawMessage) error {
 			return fmt.Errorf("read a body: %w", err)
 		}
 	}
-	for _, one := range f.fields {
+	for _, one := range f.Fields {
 		if raw, ok := given[one.Name]; ok && string(raw) != "null" {
-			one.Value, f.first[one.Name] = textOf(raw), true
+			one.Value, one.first = textOf(raw), true
 			one.choosing()
 		}
 	}
 	return nil
 }
 
-func (f *field) choosing() {
+// FillDefaults sets the fields to the defaults of their inputs. No choice of these is to leave the input out.
+func (f *Form) FillDefaults() {
+	f.whole = true
+	for _, one := range f.Fields {
+		if one.Default == "" {
+			continue
+		}
+		if len(one.Choices) > 0 && one.Choices[0].Value == "" {
+			one.Choices = one.Choices[1:]
+		}
+		one.Value, one.first = one.Default, true
+		one.choosing()
+	}
+}
+
+func (f *Field) choosing() {
 	for i := range f.Choices {
 		f.Choices[i].Chosen = f.Choices[i].Value == f.Value && f.Value != ""
 	}
 }
 
-// read sets the fields to the values that a browser sent and returns the body that they form, or nil if a value has
+// Values returns the values of the fields as a browser sends them.
+func (f *Form) Values() url.Values {
+	values := url.Values{}
+	for _, one := range f.Fields {
+		values.Set(InputField+one.Name, one.Value)
+	}
+	return values
+}
+
+// Read sets the fields to the values that a browser sent and returns the body that they form, or nil if a value has
 // the wrong type. Empty fields are left out.
-func (f *form) read(sent url.Values) (json.RawMessage, error) {
+func (f *Form) Read(sent url.Values) (json.RawMessage, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')
 	good := true
-	for _, one := range f.fields {
-		one.Value = strings.ReplaceAll(sent.Get(inputField+one.Name), "\r\n", "\n") // browsers send CRLF
+	for _, one := range f.Fields {
+		one.Value = strings.ReplaceAll(sent.Get(InputField+one.Name), "\r\n", "\n") // browsers send CRLF
 		one.choosing()
-		if one.Value == "" {
+		if one.Value == "" && !(f.whole && one.text && one.Default != "") {
 			continue
 		}
-		f.first[one.Name] = true
+		one.first = true
 		raw, problem := one.value()
 		one.Problem = problem
 		good = good && problem == ""
@@ -257,7 +287,7 @@ func (f *form) read(sent url.Values) (json.RawMessage, error) {
 }
 
 // value returns the JSON of a field's value, or why the value is wrong.
-func (f *field) value() (json.RawMessage, string) {
+func (f *Field) value() (json.RawMessage, string) {
 	trimmed := []byte(strings.TrimSpace(f.Value))
 	switch f.Kind {
 	case "choice":
@@ -293,22 +323,22 @@ func (f *field) value() (json.RawMessage, string) {
 	return bytes.TrimSpace(b.Bytes()), ""
 }
 
-// shown returns the fields that are required or have a value, and the other fields.
-func (f *form) shown() (first, more []ModelField) {
-	for _, one := range f.fields {
-		if one.Required || one.Problem != "" || f.first[one.Name] {
-			first = append(first, one.ModelField)
+// Shown returns the fields that are required or have a value, and the other fields.
+func (f *Form) Shown() (first, more []*Field) {
+	for _, one := range f.Fields {
+		if one.Required || one.Problem != "" || one.first {
+			first = append(first, one)
 		} else {
-			more = append(more, one.ModelField)
+			more = append(more, one)
 		}
 	}
 	return first, more
 }
 
-// problem returns a sentence that names the fields whose values have the wrong type.
-func (f *form) problem() string {
+// Problem returns a sentence that names the fields whose values have the wrong type.
+func (f *Form) Problem() string {
 	var words []string
-	for _, one := range f.fields {
+	for _, one := range f.Fields {
 		if one.Problem != "" {
 			words = append(words, one.Name+": "+one.Problem)
 		}
@@ -316,41 +346,11 @@ func (f *form) problem() string {
 	return strings.Join(words, " ")
 }
 
-// refuse sets the problem of each field that the model refuses and returns a sentence for the whole form.
-func (f *form) refuse(r *call.Refusal) string {
-	for _, v := range validation(r) {
-		if len(v.Loc) < 2 {
-			continue
-		}
-		for _, one := range f.fields {
-			if one.Name == v.Loc[1] && one.Problem == "" {
-				one.Problem = v.Msg + "."
-			}
+// Refuse sets the problem of a field.
+func (f *Form) Refuse(name, problem string) {
+	for _, one := range f.Fields {
+		if one.Name == name && one.Problem == "" {
+			one.Problem = problem
 		}
 	}
-	if words := violations(r); len(words) > 0 {
-		return strings.Join(words, " ")
-	}
-	return refusalText(r.Detail)
-}
-
-func validation(r *call.Refusal) []catalog.Violation {
-	var found []catalog.Violation
-	if len(r.Validation) == 0 || json.Unmarshal(r.Validation, &found) != nil {
-		return nil
-	}
-	return found
-}
-
-// violations returns the reasons for which a body is refused.
-func violations(r *call.Refusal) []string {
-	var words []string
-	for _, v := range validation(r) {
-		var path []string
-		for _, part := range v.Loc[min(1, len(v.Loc)):] {
-			path = append(path, fmt.Sprint(part))
-		}
-		words = append(words, strings.Join(path, ".")+": "+v.Msg+".")
-	}
-	return words
 }
