@@ -313,7 +313,7 @@ func TestALargeGraphIsDerived(t *testing.T) {
 
 func TestCandidatesAreTheFieldsThatTakeAValue(t *testing.T) {
 	t.Parallel()
-	all, err := callable.Candidates([]byte(plain), registry(t, definitions))
+	all, outputs, err := callable.Candidates([]byte(plain), registry(t, definitions))
 	require.NoError(t, err)
 	var names []string
 	for _, c := range all {
@@ -323,6 +323,8 @@ func TestCandidatesAreTheFieldsThatTakeAValue(t *testing.T) {
 		"1.image", "2.text", "3.seed", "3.steps", "3.cfg", "3.sampler_name", "3.weights", "3.tiled", "3.curve", "3.free", "3.count", "3.mode",
 		"3.mode.strength", "4.filename_prefix",
 	}, names)
+	require.NotEmpty(t, outputs)
+	require.Equal(t, callable.Image, outputs[0].Kind)
 }
 
 func TestTheDerivedGraphIsValid(t *testing.T) {
