@@ -118,7 +118,7 @@ func (s *Surface) write(ctx context.Context, w io.Writer, entries []packed) erro
 	return archive.Close()
 }
 
-// copy adds a file to an archive. One without bytes is NotFound, and nothing of it is added.
+// copy adds a file to an archive. If its bytes are gone, it returns NotFound and adds nothing.
 func (s *Surface) copy(ctx context.Context, archive *zip.Writer, e packed) error {
 	r, err := s.Files.Open(ctx, e.Entry)
 	if err != nil {

@@ -118,8 +118,8 @@ func (s *Surface) wait(ctx context.Context, made []job.Job) ([]job.Job, error) {
 	return made, nil
 }
 
-// unfinished returns the error of a job that did not succeed. Clients repeat a request after a server error, which would run the
-// job again, so it is an invalid request.
+// unfinished returns the error of a job that did not succeed. OpenAI's clients retry server errors, and a retry would run the job again,
+// so the failure is reported as an invalid request.
 func unfinished(j job.Job) error {
 	message := "the job was " + string(j.State)
 	if j.Error != nil {
@@ -128,7 +128,7 @@ func unfinished(j job.Job) error {
 	return fault.New(fault.Invalid, fault.CodeInvalidInput, "%s", message)
 }
 
-// cancel asks jobs to stop whose pictures nobody will read.
+// cancel stops jobs whose pictures nobody will read.
 func (s *Surface) cancel(c *gin.Context, made []job.Job) {
 	if len(made) == 0 {
 		return

@@ -1,6 +1,6 @@
-// Package openai serves the images API of OpenAI over deployments: the model of a request is the name of a deployment, and its
-// parameters are inputs of that name. It promises that a parameter which the deployment does not take is refused by name, and that
-// the jobs of a request whose client leaves are canceled.
+// Package openai serves the images API of OpenAI over deployments: the model of a request is the name of a deployment, and its parameters
+// are inputs of that name. It promises that a parameter which the deployment does not take is refused by name, and that the jobs of a
+// request are canceled if its client disconnects.
 package openai
 
 import (

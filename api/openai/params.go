@@ -67,7 +67,7 @@ const (
 	maxMembers  = 10_000
 	maxFields   = 256
 	maxPictures = 10 // of a request
-	maxN        = 10 // as OpenAI has it
+	maxN        = 10 // OpenAI's own limit
 )
 
 // readForm reads the parameters of a form: fields, and pictures as data: URLs. A name such as image[] is a list.

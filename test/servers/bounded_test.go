@@ -58,9 +58,9 @@ func (s *service) resume() {
 
 // No outcome of a segment repeats for ever: each has its bound, and the job says which node and why.
 func TestNoOutcomeRepeatsForEver(t *testing.T) {
-	t.Setenv("MILLRACE_COMFYUI_SILENCE", "4s")
-	t.Setenv("MILLRACE_NODE_TIMEOUT", "5s")
-	s := start(t, comfyui.Options{Step: 20 * time.Millisecond}, comfyui.Options{Step: 20 * time.Millisecond})
+	t.Parallel()
+	s := startWith(t, settings{"MILLRACE_COMFYUI_SILENCE": "4s", "MILLRACE_NODE_TIMEOUT": "5s"},
+		comfyui.Options{Step: 20 * time.Millisecond}, comfyui.Options{Step: 20 * time.Millisecond})
 	s.healthy(2)
 	seed := 900
 	submit := func(s *service, steps int) string {

@@ -40,8 +40,9 @@ func (s *service) healthy(n int) {
 
 // Whatever a server does, a job that runs there completes, there or elsewhere, and its picture exists once.
 func TestJobsSurviveBadServers(t *testing.T) {
-	t.Setenv("MILLRACE_COMFYUI_SILENCE", "6s")
-	s := start(t, comfyui.Options{Step: 20 * time.Millisecond}, comfyui.Options{Step: 20 * time.Millisecond})
+	t.Parallel()
+	s := startWith(t, settings{"MILLRACE_COMFYUI_SILENCE": "6s"},
+		comfyui.Options{Step: 20 * time.Millisecond}, comfyui.Options{Step: 20 * time.Millisecond})
 	seed := 100
 	for _, c := range []struct {
 		name  string
@@ -155,6 +156,7 @@ func TestJobsSurviveBadServers(t *testing.T) {
 
 // A job that fails in one segment does not leave the prompt of another segment on its server.
 func TestPromptsOfAFailedJobAreCanceled(t *testing.T) {
+	t.Parallel()
 	both := comfyui.Options{Checkpoints: []string{"one.safetensors", "two.safetensors"}, Step: 20 * time.Millisecond}
 	s := start(t, both, both)
 	s.healthy(2)
@@ -183,6 +185,7 @@ func TestPromptsOfAFailedJobAreCanceled(t *testing.T) {
 // If a server has too little memory for a segment, the segment runs there once more after the memory was freed, then
 // on a server with more memory, and fails if there is no such server.
 func TestTooLittleMemoryMovesToAServerWithMore(t *testing.T) {
+	t.Parallel()
 	s := start(t, comfyui.Options{Memory: 8 << 30, Load: 2 * time.Second}, comfyui.Options{Memory: 24 << 30})
 	small, big := s.machines[0], s.machines[1]
 	s.healthy(2)
@@ -220,6 +223,7 @@ func addGraph(g served.Graph, name string, other served.Graph, checkpoint string
 
 // Ten graphs that alternate between two checkpoints run on two servers. Each checkpoint is loaded once.
 func TestCheckpointsStayWhereTheyAreLoaded(t *testing.T) {
+	t.Parallel()
 	both := comfyui.Options{Checkpoints: []string{"one.safetensors", "two.safetensors"}, Load: 3 * time.Second, Step: 10 * time.Millisecond}
 	s := start(t, both, both)
 	s.healthy(2)

@@ -122,6 +122,7 @@ func (s *heard) take(kind int, raw []byte) (over bool) {
 // A client that watches a node which expands on a server receives the server's messages about the nodes of the
 // expansion, with the same ids, and none about added nodes. The outputs of these nodes are kept.
 func TestExpansionsOnServersAreReported(t *testing.T) {
+	t.Parallel()
 	s := start(t, comfyui.Options{
 		Step: 10 * time.Millisecond, Previews: true, Without: []string{"ImageInvert"},
 		Classes: []*enginenode.Class{expanding()},

@@ -48,6 +48,7 @@ var injected = regexp.MustCompile(`millrace_*[0-9]+"`)
 
 // Unusable and borderline inputs of servers and clients: each gives a clear error, or a job that completes.
 func TestBadInput(t *testing.T) {
+	t.Parallel()
 	pass := passing("TestPass", func(v enginenode.Value) enginenode.Value { return v })
 	block := passing("TestBlock", func(enginenode.Value) enginenode.Value { return enginenode.Blocker{} })
 	options := comfyui.Options{
@@ -55,8 +56,7 @@ func TestBadInput(t *testing.T) {
 		Checkpoints: []string{"random-sd15.safetensors"},
 	}
 	machines := []*comfyui.Machine{simulate(t, options), simulate(t, options)}
-	t.Setenv("MILLRACE_COMFYUI_CREDENTIALS", machines[0].URL()+"/")
-	s := serve(t, machines, "--comfyui", "ftp://somewhere")
+	s := serve(t, settings{"MILLRACE_COMFYUI_CREDENTIALS": machines[0].URL() + "/"}, machines, "--comfyui", "ftp://somewhere")
 	s.healthy(2)
 
 	t.Run("a server with a wrong certificate is refused", func(t *testing.T) {

@@ -47,7 +47,7 @@ func TestLimits(t *testing.T) {
 		simulate(t, comfyui.Options{Without: without, Classes: []*enginenode.Class{pass}, LargeFile: size}),
 		simulate(t, comfyui.Options{Without: without, Classes: []*enginenode.Class{changing(enginenode.String, "text")}}),
 	}
-	s := serve(t, machines, arguments...)
+	s := serve(t, nil, machines, arguments...)
 	s.healthy(2)
 	// The class is read again every minute; its new definition is checked at the end.
 	late := passing("TestLate", func(v enginenode.Value) enginenode.Value { return v })

@@ -13,6 +13,7 @@ import (
 
 // A job whose only server is removed before it runs waits for one that has its classes.
 func TestJobWaitsWhenItsOnlyServerIsRemoved(t *testing.T) {
+	t.Parallel()
 	s := start(t, comfyui.Options{Step: 20 * time.Millisecond})
 	known := s.machines[0].URL()
 	s.command("servers", "drain", known, "--reason", "a test")

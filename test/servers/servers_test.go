@@ -29,6 +29,7 @@ func succeeded(machines []*comfyui.Machine) (all, most int) {
 }
 
 func TestJobsSurviveAKilledServer(t *testing.T) {
+	t.Parallel()
 	s := start(t, comfyui.Options{Step: 40 * time.Millisecond}, comfyui.Options{Step: 40 * time.Millisecond})
 	const jobs = 10
 	var ids []string
@@ -67,6 +68,7 @@ func TestJobsSurviveAKilledServer(t *testing.T) {
 }
 
 func TestServers(t *testing.T) {
+	t.Parallel()
 	s := start(t, comfyui.Options{Step: 20 * time.Millisecond})
 	machine := s.machines[0]
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -31,14 +32,30 @@ type service struct {
 	machines []*comfyui.Machine
 }
 
-// start runs a service with the given number of servers.
+// settings are environment variables of a service, beside those of this process.
+type settings map[string]string
+
+func (s settings) lookup(name string) (string, bool) {
+	if value, ok := s[name]; ok {
+		return value, true
+	}
+	return os.LookupEnv(name)
+}
+
+// start runs a service with one simulated server for each of the options.
 func start(t *testing.T, options ...comfyui.Options) *service {
+	t.Helper()
+	return startWith(t, nil, options...)
+}
+
+// startWith is start with settings.
+func startWith(t *testing.T, with settings, options ...comfyui.Options) *service {
 	t.Helper()
 	var machines []*comfyui.Machine
 	for _, o := range options {
 		machines = append(machines, simulate(t, o))
 	}
-	return serve(t, machines)
+	return serve(t, with, machines)
 }
 
 // simulate starts a simulated server.
@@ -50,15 +67,17 @@ func simulate(t *testing.T, o comfyui.Options) *comfyui.Machine {
 	return m
 }
 
-// serve runs a service with these servers and further arguments.
-func serve(t *testing.T, machines []*comfyui.Machine, more ...string) *service {
+// serve runs a service with settings, these servers and further arguments.
+func serve(t *testing.T, with settings, machines []*comfyui.Machine, more ...string) *service {
 	t.Helper()
 	args := []string{"--log", "warn", "--slots", "32", "--admin-token", adminToken}
 	for i, m := range machines {
 		args = append(args, "--comfyui", fmt.Sprintf("%s,label=%s", m.URL(), label(i)))
 	}
 	s := &service{t: t, machines: machines}
-	s.Service = served.Start(t, served.Options{Name: "mr-servers", Args: append(args, more...), Patience: 2 * patience})
+	s.Service = served.Start(t, served.Options{
+		Name: "mr-servers", Args: append(args, more...), Lookup: with.lookup, Patience: 2 * patience,
+	})
 	s.await("the classes of the servers", func() bool {
 		return strings.Contains(s.get("/api/object_info/KSampler"), "sampler_name")
 	})

@@ -51,6 +51,7 @@ func painted(t *testing.T, shade uint8) []byte {
 // The requests of Krita AI Diffusion, in its order: it connects, asks for models, sends the pictures of a graph by the route of the
 // tooling nodes, and fetches the results by it.
 func TestAPaintingProgramSendsAndFetchesPictures(t *testing.T) {
+	t.Parallel()
 	options := comfyui.Options{Tooling: true, Checkpoints: []string{"one.safetensors", "two.safetensors"}}
 	s := start(t, options, options)
 	s.healthy(2)

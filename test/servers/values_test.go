@@ -20,6 +20,7 @@ import (
 // TestGraphsOnBothSides runs graphs of which a part runs on a server, which lacks one native class, and a part
 // locally.
 func TestGraphsOnBothSides(t *testing.T) {
+	t.Parallel()
 	s := start(t, comfyui.Options{Step: 5 * time.Millisecond, Without: []string{"ImageInvert"}})
 	machine := s.machines[0]
 
@@ -50,6 +51,7 @@ func TestGraphsOnBothSides(t *testing.T) {
 
 // Files that the account has are removed from a server with the node pack; files of other programs stay.
 func TestStoredFilesLeaveTheirServer(t *testing.T) {
+	t.Parallel()
 	s := start(t, comfyui.Options{Pack: true, Without: []string{"ImageInvert"}})
 	m := s.machines[0]
 	files := func() []string { return append(m.Files(node.FolderOutput), m.Files(node.FolderTemp)...) }

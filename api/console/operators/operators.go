@@ -1,7 +1,7 @@
 // Package operators serves the pages on which operators act without a shell: queues, views, accounts with their keys
-// and credit, ComfyUI servers, deliveries of webhooks, and the findings of the doctor. It promises that only
-// operators can change anything on these pages, and that each change has a reason and is recorded as an event. The
-// services below internal/operate make the changes, as for the command line and the admin API.
+// and credit, deliveries of webhooks, and the findings of the doctor. It promises that only operators can change
+// anything on these pages, and that each change has a reason and is recorded as an event. The services below
+// internal/operate make the changes, as for the command line and the admin API.
 package operators
 
 import (

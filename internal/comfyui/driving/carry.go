@@ -229,8 +229,8 @@ func (u *uploads) ensure(ctx context.Context, r *Run, up upload) (string, error)
 	return given, nil
 }
 
-// known returns the name that a server gave to a file or folder, or "". An earlier driver's prompt may follow the loss of its files,
-// so for such a prompt no file is known.
+// known returns the name that a server gave to a file or folder, or "". If an earlier driver may have sent the prompt, its files may
+// since have been lost, so known returns "".
 func (u *uploads) known(r *Run, name string) string {
 	if !r.NewPrompt {
 		return ""

@@ -83,8 +83,8 @@ func sequence(f comfyui.File) iter.Seq[comfyui.File] {
 	}
 }
 
-// unnamed makes the lack of the first file of a sequence final: the server does not name its files, so that another attempt would
-// find none either.
+// unnamed makes it a final error if the first file of a sequence is missing: the server does not list the files, so another attempt would
+// not find them either.
 func unnamed(err error, named, one comfyui.File) error {
 	if fault.CodeOf(err) != fault.CodeServerFileNotFound || named.Name == one.Name {
 		return err

@@ -1,7 +1,7 @@
-// Package driving runs one segment of a graph on one ComfyUI server: it uploads the values that the segment reads,
-// sends the prompt, follows its execution, and downloads its outputs. It keeps one promise: a prompt is found again
-// by its id, so that a segment whose driver was lost continues, and outputs are copied before the segment counts as
-// done. Choosing the server, and another one after a failure, is left to the caller.
+// Package driving runs one segment of a graph on one ComfyUI server: it uploads the values that the segment reads, sends the prompt,
+// follows its execution, and downloads its outputs. It promises two things: a prompt is found again by its id, so a segment whose driver
+// was lost continues; and outputs are copied before the segment counts as done. Choosing the server, and another one after a failure, is
+// left to the caller.
 package driving
 
 import (
@@ -126,7 +126,7 @@ func New(opts Options) *Driver {
 	return &Driver{opts: opts, uploaded: newUploads()}
 }
 
-// resends bounds how often a prompt is sent again that did not arrive.
+// resends bounds how often a prompt that did not arrive is sent again.
 const resends = 3
 
 // cancelWithin bounds the time for cancelling a prompt on its server.
@@ -156,8 +156,8 @@ func (d *Driver) Drive(ctx context.Context, r Run) (Result, error) {
 	return res, nil
 }
 
-// Cancel takes a prompt from its server, whether it waits or runs. It reports whether the prompt may still run: an interrupt
-// takes effect between nodes or steps.
+// Cancel removes a waiting prompt, or interrupts a running one. It reports whether the prompt may still be running, because an interrupt
+// takes effect only between nodes or steps.
 func (d *Driver) Cancel(ctx context.Context, s comfyui.Server, id comfyui.PromptID) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelWithin)
 	defer cancel()

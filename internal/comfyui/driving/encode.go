@@ -134,7 +134,8 @@ func (n promptNode) MarshalJSON() ([]byte, error) {
 	return json.Marshal(submittedNode{Class: n.Class, Inputs: raw, Meta: n.Meta})
 }
 
-// whole reports whether a class of a pack asks for the prompt. ComfyUI's own classes write it into files, where it is replaced.
+// whole reports whether a node pack's class asks for the prompt. ComfyUI's own classes do not count: they only write the prompt into
+// files, and copyFile replaces it there.
 func (c *compiled) whole() bool {
 	for _, n := range c.nodes {
 		class, _ := c.r.Classes.Lookup(n.Class)

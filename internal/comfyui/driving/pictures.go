@@ -93,9 +93,8 @@ func picturesMissed(id string) error {
 	return fault.New(fault.Unavailable, fault.CodePicturesMissed, "the pictures that node %s sent over the socket were missed", id)
 }
 
-// Some packs keep pictures in the memory of their server, under keys: clients send and fetch them by a route of the pack. keyedRoute
-// is that of the tooling nodes. A prompt that is sent again, perhaps to another server, finds its pictures there again, because
-// every driver sends them before the prompt.
+// keyedRoute is the tooling nodes' route for pictures that a server keeps in memory under keys. Every driver sends the pictures before
+// the prompt, so a repeated prompt finds them on any server.
 const keyedRoute = "/api/etn/image/"
 
 // maxKey bounds the key of a picture.

@@ -46,7 +46,7 @@ type compiled struct {
 	graph    *metadata.Graph // nil = files keep the prompt that was sent
 }
 
-// exportedValue is an exported value: a value that leaves its server.
+// exportedValue is a value that leaves its server.
 type exportedValue struct {
 	id    string // id of the added node that exports the value
 	sizes string // id of the added node that puts out the number of frames of each picture of a list; "" = none

@@ -141,8 +141,8 @@ func notReady(d Deployment, version int, missing string) error {
 		WithRetryAfter(notReadyRetry)
 }
 
-// explain returns the error of a call in words of its inputs. A graph that is refused although its values are accepted lacks a class or
-// a file of the servers.
+// explain restates an error of a call in terms of its inputs. If every value was accepted and the graph is still refused, a class or a
+// file is missing on the servers.
 func (s *Service) explain(ctx context.Context, d Deployment, number int, version *callee, err error) error {
 	var refused *graph.PromptError
 	if !errors.As(err, &refused) {

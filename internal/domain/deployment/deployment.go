@@ -1,7 +1,6 @@
-// Package deployment is the aggregate of deployments: graphs that an account publishes under a name. A deployment has
-// immutable versions; one answers calls, and at most one more has a share of them. The package promises that a
-// call is a job like any other, on a version that answered at the moment at which it was recorded. Package callable derives the
-// inputs and outputs of a graph; package job runs it.
+// Package deployment is the aggregate of deployments: graphs that an account publishes under a name. A deployment has immutable versions.
+// One is live, and at most one other takes a share of the calls. The package promises that a call is an ordinary job, on a version that
+// was live or had a share when the call was recorded. Package callable derives the inputs and outputs of a graph; package job runs it.
 package deployment
 
 import (

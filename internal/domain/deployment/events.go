@@ -54,8 +54,8 @@ type StoppedV1 struct{}
 // StartedV1 records that a stopped deployment answers calls again.
 type StartedV1 struct{}
 
-// DriftedV1 records that classes of a version have other definitions on the servers than when it was added; an empty list, that
-// all have those again.
+// DriftedV1 records which classes of a version have changed on the servers since it was added. An empty list records that none differ any
+// more.
 type DriftedV1 struct {
 	Version int      `json:"version"`
 	Classes []string `json:"classes,omitempty"`

@@ -1,5 +1,5 @@
-// Package task is the part that the background tasks of accounts have in common: exports and downloads. Every task has
-// an event stream, a workflow and an end. The package of a kind adds the request, the result and their events.
+// Package task has what an account's background tasks (exports and downloads) share. Every task has an event stream, a workflow and an
+// end. The package of a kind adds the request, the result and their events.
 package task
 
 import (
@@ -43,7 +43,7 @@ func (k Kind) Stream(id ID) string { return string(k) + "-" + string(id) }
 // WorkflowID returns the Temporal workflow id of a task.
 func (k Kind) WorkflowID(id ID) string { return string(k) + "-" + string(id) }
 
-// IDOfStream returns the task whose stream that is.
+// IDOfStream returns the id of the task that a stream belongs to.
 func (k Kind) IDOfStream(stream string) (ID, bool) {
 	return eventlog.IDOfStream[ID](string(k)+"-", stream)
 }

@@ -217,8 +217,8 @@ func (in *Input) checkNumber(value []byte) string {
 	return ""
 }
 
-// The bounds of a number's text. Exact comparison of a number such as 1e999999999 would need that many digits; every
-// input of numbers has bounds beyond which such a number lies.
+// Limits on the text of a number. Comparing 1e999999999 exactly would take a billion digits, and every numeric input has bounds that
+// exclude it anyway.
 const (
 	maxDigits   = 400
 	maxExponent = 800

@@ -37,9 +37,9 @@ type Derived struct {
 	Lacks    []string // classes of the graph that are not known; their definitions were not used
 }
 
-// Derive makes a document callable, which is a drawing or a graph in API format. Inputs that the command names replace those
-// that the drawing shows; so do outputs. Everything that cannot be derived is fault.Invalid with CodeInvalidWorkflow, and the
-// message lists the choices.
+// Derive makes a document callable. The document is a drawing or a graph in API format. Inputs and outputs that the command names replace
+// those that the drawing shows. Everything that cannot be derived is fault.Invalid with CodeInvalidWorkflow, and the message lists the
+// choices.
 func Derive(document []byte, classes Classes, named Named) (*Derived, error) {
 	d, err := read(document, classes)
 	if err != nil {

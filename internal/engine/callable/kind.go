@@ -85,7 +85,7 @@ func clippedTo(text string, most int) string {
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
-// declared returns the declaration of an input for a node, also that of a choice that the node makes.
+// declared returns the declaration of a node's input, including an input that a selected choice adds.
 func (d *deriver) declared(n *graph.Node, class *node.Class, name string) (node.Input, bool) {
 	if in, ok := class.Input(name); ok && in.Section != node.Hidden {
 		return in, true
@@ -176,7 +176,7 @@ func kindOfValue(value any) Kind {
 	return Any
 }
 
-// choicesOf returns the choices of an input. Of a choice that brings inputs with it, the graph must have these already.
+// choicesOf returns the choices of an input. A choice that adds inputs is offered only if the graph already has those inputs.
 func choicesOf(n *graph.Node, in node.Input) []string {
 	if in.Type != node.DynamicComboType {
 		return slices.Clone(in.Options)

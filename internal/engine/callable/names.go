@@ -133,8 +133,8 @@ func (d *deriver) naming(e entry, f field) naming {
 	return n
 }
 
-// apart returns names that tell the node apart from others: its title and those of the subgraphs around it, each with the
-// name that they have in common.
+// apart returns names that distinguish nodes whose inputs share a name: the shared name with the node's title, and with that of each
+// enclosing subgraph.
 func (d *deriver) apart(id, name string) []string {
 	texts := []string{d.titleOf(id) + " " + name}
 	for path := id; strings.Contains(path, ":"); {
@@ -144,8 +144,8 @@ func (d *deriver) apart(id, name string) []string {
 	return texts
 }
 
-// outputNaming returns the possible names of an output: the title that its author gave the node, or its kind. Others are the
-// name under which the node saves files, and the titles of the nodes that it reads.
+// outputNaming returns the candidate names of an output: the node's title if its author set one, otherwise its kind. If that is taken, it
+// uses the file name prefix or the titles of the nodes it reads from.
 func (d *deriver) outputNaming(e entry, id string) naming {
 	kind := string(d.outputKind(id))
 	n := naming{name: e.name, given: e.name != "", at: id, texts: []string{d.drawing.Title(id), kind}}
