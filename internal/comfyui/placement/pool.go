@@ -82,12 +82,19 @@ type Pool struct {
 	servers   []*server.Server
 	clients   map[server.ID]client
 	documents map[string]*remote.Document
-	extended  []string        // digests of the classes that extend the registry
-	offered   map[string]bool // classes of servers
+	damaged   map[string]damaged // stored definitions that cannot be read, by digest
+	extended  []string           // digests of the classes that extend the registry
+	offered   map[string]bool    // classes of servers
 	loads     map[server.ID]map[string]time.Duration
 	waiting   map[server.Key]*waiter
 	vacated   []server.Lease // not recorded in the store yet
 	probing   map[server.ID]bool
+}
+
+// damaged says why stored definitions cannot be read, and when this was found.
+type damaged struct {
+	problem string
+	at      time.Time
 }
 
 // client is a connection to a server, valid until the server's row changes.
@@ -110,7 +117,7 @@ func New(store Store, dial func(*server.Server) (comfyui.Server, error), classes
 		store: store, dial: dial, classes: classes, holder: holder, opts: opts, wake: make(chan struct{}, 1), rounds: make(chan struct{}, 1),
 		granted: make(chan struct{}, 1),
 		givenUp: make(chan server.ID, 64), inRound: make(chan struct{}, 1),
-		clients: map[server.ID]client{}, documents: map[string]*remote.Document{}, offered: map[string]bool{},
+		clients: map[server.ID]client{}, documents: map[string]*remote.Document{}, damaged: map[string]damaged{}, offered: map[string]bool{},
 		waiting: map[server.Key]*waiter{}, probing: map[server.ID]bool{},
 	}
 }
@@ -175,31 +182,61 @@ func (p *Pool) Refresh(ctx context.Context) (int, error) {
 	return len(all), p.extend()
 }
 
-// loadDocuments reads the class definitions that are not in memory yet.
+// loadDocuments reads the class definitions that are not in memory yet. Definitions that cannot be read cost only the servers that
+// have them, until a probe has stored them again.
 func (p *Pool) loadDocuments(ctx context.Context, all []*server.Server) error {
 	for _, s := range all {
-		if s.Digest == "" || p.document(s.Digest) != nil {
+		if s.Digest == "" || p.document(s.Digest) != nil || p.foundDamaged(s.Digest) {
 			continue
 		}
 		body, err := p.store.Classes(ctx, s.Digest)
 		if fault.Is(err, fault.NotFound) {
 			continue // the next probe will store them
 		}
-		if err != nil {
+		if fault.Is(err, fault.Unavailable) || ctx.Err() != nil {
 			return err
 		}
-		doc, err := DecodeClasses(s.Digest, body)
-		if err != nil {
-			return err
+		var doc *remote.Document
+		if err == nil {
+			doc, err = DecodeClasses(s.Digest, body)
 		}
-		if problem := doc.Problem(); problem != "" {
+		if err != nil {
+			p.opts.Log.Warn("stored class definitions of a server cannot be read; they will be read from the server again", "server", s.URL,
+				"error", err)
+		} else if problem := doc.Problem(); problem != "" {
 			p.opts.Log.Warn("class definitions of a server left out", "server", s.URL, "problem", cut(problem))
 		}
 		p.mu.Lock()
-		p.documents[s.Digest] = doc
+		if err == nil {
+			p.documents[s.Digest] = doc
+		} else {
+			p.damaged[s.Digest] = damaged{damagedProblem(err), time.Now()}
+		}
 		p.mu.Unlock()
 	}
 	return nil
+}
+
+func damagedProblem(err error) string {
+	return "its stored class definitions cannot be read, so none of its classes can be used: " + publicProblem(err)
+}
+
+// foundDamaged reports whether definitions were found damaged a short while ago.
+func (p *Pool) foundDamaged(digest string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	d, found := p.damaged[digest]
+	return found && time.Since(d.at) < filesEvery
+}
+
+// classProblem returns why classes under a digest cannot be used, or "".
+func (p *Pool) classProblem(digest string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if doc := p.documents[digest]; doc != nil {
+		return cut(doc.Problem())
+	}
+	return p.damaged[digest].problem
 }
 
 func (p *Pool) document(digest string) *remote.Document {
@@ -220,6 +257,9 @@ func (p *Pool) extend() error {
 		}
 	}
 	maps.DeleteFunc(p.documents, func(digest string, _ *remote.Document) bool { return !slices.Contains(digests, digest) })
+	maps.DeleteFunc(p.damaged, func(digest string, d damaged) bool {
+		return p.documents[digest] != nil || time.Since(d.at) > time.Hour // of a server that was removed
+	})
 	maps.DeleteFunc(p.clients, func(id server.ID, _ client) bool { return !registered[id] })
 	if slices.Equal(digests, p.extended) {
 		return nil
@@ -250,7 +290,8 @@ func (p *Pool) WithRemoved(ctx context.Context, classes *node.Registry) (*node.R
 	for _, digest := range order {
 		doc, err := DecodeClasses(digest, bodies[digest])
 		if err != nil {
-			return nil, err
+			p.opts.Log.Warn("stored class definitions of a removed server cannot be read", "classes", digest, "error", err)
+			continue
 		}
 		documents = append(documents, doc)
 	}

@@ -156,10 +156,7 @@ func (w *watcher) probe(ctx context.Context, id server.ID) {
 func (w *watcher) setHealth(s *server.Server, err error) {
 	if err == nil {
 		now := time.Now().UTC()
-		s.Health, s.Problem, s.SeenAt = server.Answers, "", &now
-		if d := w.document(s.Digest); d != nil {
-			s.Problem = cut(d.Problem())
-		}
+		s.Health, s.Problem, s.SeenAt = server.Answers, w.classProblem(s.Digest), &now
 		return
 	}
 	problem := publicProblem(err)

@@ -142,9 +142,15 @@ func (d serverDoctor) classes(ctx context.Context) (Finding, error) {
 	if err != nil {
 		return Finding{}, err
 	}
-	documents, err := d.documents(ctx, all)
+	documents, damaged, err := d.documents(ctx, all)
 	if err != nil {
 		return Finding{}, err
+	}
+	if len(damaged) > 0 {
+		return Finding{
+			Status: Warning, Detail: "stored class definitions cannot be read, so no graph can use them: " + list(damaged),
+			Remedy: "the next check of a server that answers stores them again; start the server, or remove it: millrace servers remove URL",
+		}, nil
 	}
 	native, err := standard.Registry(nil)
 	if err != nil {
@@ -186,9 +192,9 @@ func (d serverDoctor) classes(ctx context.Context) (Finding, error) {
 	}, nil
 }
 
-// documents reads the class definitions of servers, by digest.
-func (d serverDoctor) documents(ctx context.Context, all []*server.Server) (map[string]*remote.Document, error) {
-	documents := map[string]*remote.Document{}
+// documents reads the class definitions of servers, by digest. It names the servers whose definitions cannot be read.
+func (d serverDoctor) documents(ctx context.Context, all []*server.Server) (map[string]*remote.Document, []string, error) {
+	documents, damaged := map[string]*remote.Document{}, []string(nil)
 	for _, s := range all {
 		if s.Digest == "" || documents[s.Digest] != nil {
 			continue
@@ -197,14 +203,20 @@ func (d serverDoctor) documents(ctx context.Context, all []*server.Server) (map[
 		if fault.Is(err, fault.NotFound) {
 			continue // the next probe will store them
 		}
+		if fault.Is(err, fault.Unavailable) || ctx.Err() != nil {
+			return nil, nil, err
+		}
+		var doc *remote.Document
+		if err == nil {
+			doc, err = placement.DecodeClasses(s.Digest, body)
+		}
 		if err != nil {
-			return nil, err
+			damaged = append(damaged, terminal.Clean(s.URL)+": "+terminal.Clean(err.Error()))
+			continue
 		}
-		if documents[s.Digest], err = placement.DecodeClasses(s.Digest, body); err != nil {
-			return nil, err
-		}
+		documents[s.Digest] = doc
 	}
-	return documents, nil
+	return documents, damaged, nil
 }
 
 // waitWarn is the time that a segment may wait for an existing server.
@@ -223,7 +235,7 @@ func (d serverDoctor) queue(ctx context.Context) (Finding, error) {
 	if err != nil {
 		return Finding{}, err
 	}
-	documents, err := d.documents(ctx, all)
+	documents, _, err := d.documents(ctx, all)
 	if err != nil {
 		return Finding{}, err
 	}

@@ -31,6 +31,9 @@ func (r rack) Classes(_ context.Context, digest string) ([]byte, error) {
 	if digest == "forgotten" {
 		return nil, fault.New(fault.NotFound, "", "no class definitions")
 	}
+	if digest == "damaged" {
+		return []byte("not compressed"), nil
+	}
 	names := strings.Split(digest, ",")
 	definitions := map[string]any{}
 	for _, name := range names {
@@ -114,7 +117,17 @@ func TestDoctorReportsUnusableServers(t *testing.T) {
 			"server classes", "ok", nil,
 		},
 		"classes are not kept": {rack{servers: []*server.Server{one("http://b", "forgotten", away)}}, "server classes", "ok", nil},
-		"nothing waits":        {rack{}, "server queue", "ok", nil},
+		"classes of one are damaged": {
+			rack{servers: []*server.Server{one("http://a", "K", nil), one("http://b", "damaged", nil)}},
+			"server classes", "warn",
+			[]string{"http://b: unpack class definitions"},
+		},
+		"a wait while classes of another are damaged": {
+			rack{[]*server.Server{one("http://a", "K", nil), one("http://b", "damaged", nil)}, []server.Waiting{waitFor(time.Second, "K", good)}},
+			"server queue", "ok",
+			nil,
+		},
+		"nothing waits": {rack{}, "server queue", "ok", nil},
 		"a wait for a busy server": {
 			rack{[]*server.Server{one("http://a", "K", nil)}, []server.Waiting{waitFor(time.Second, "K", good)}},
 			"server queue", "ok",

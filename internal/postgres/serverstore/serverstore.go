@@ -374,8 +374,8 @@ func (st *Store) RecordOutcome(ctx context.Context, id server.ID, o server.Outco
 
 // KeepClasses stores class definitions under their digest.
 func (st *Store) KeepClasses(ctx context.Context, digest string, body []byte) error {
-	_, err := st.pool.Exec(ctx, `insert into comfyui_classes (digest, body, made_at) values ($1, $2, now()) on conflict do nothing`, digest,
-		body)
+	_, err := st.pool.Exec(ctx, `insert into comfyui_classes (digest, body, made_at) values ($1, $2, now())
+		on conflict (digest) do update set body = excluded.body`, digest, body)
 	return postgres.Classify(err, "keep the classes of a server")
 }
 

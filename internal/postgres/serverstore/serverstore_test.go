@@ -191,6 +191,17 @@ func TestLeaseOfARemovedServerIsLost(t *testing.T) {
 	require.True(t, fault.Is(err, fault.NotFound))
 }
 
+// A digest names one content, so that a body which is stored again replaces one that may be damaged.
+func TestDamagedClassesAreStoredAgain(t *testing.T) {
+	t.Parallel()
+	r := newRegistry(t)
+	require.NoError(t, r.KeepClasses(t.Context(), "digest", []byte("damaged")))
+	require.NoError(t, r.KeepClasses(t.Context(), "digest", []byte("classes")))
+	body, err := r.Classes(t.Context(), "digest")
+	require.NoError(t, err)
+	require.Equal(t, "classes", string(body))
+}
+
 func TestClassesOfARemovedServerAreKept(t *testing.T) {
 	t.Parallel()
 	r := newRegistry(t)
