@@ -27,7 +27,7 @@ const (
 	faultLose       = "lose"       // the same, until the request is repeated with its idempotency key
 	faultBroken     = "broken"     // a good status, and JSON that ends in the middle
 	faultHTML       = "html"       // a good status, and a page
-	faultTruncate   = "truncate"   // fewer bytes than declared
+	faultTruncate   = "truncate"   // fewer bytes than declared, until the request is repeated with its idempotency key
 	faultEndless    = "endless"    // an answer that does not end
 	faultHang       = "hang"       // no answer until the caller gives up
 	faultEmpty      = "empty"      // a good status and nothing

@@ -168,7 +168,8 @@ func (s *Server) handle(pattern string, auth credential, h handler) {
 		if !e.scenario.wait(r.Context()) { // what it did for a caller who is gone is not charged
 			return
 		}
-		if rep.charged && !s.charges.once(chargeKey(r, raw), r.Header.Get("Idempotency-Key") != "") && e.scenario.Fault == faultLose {
+		fault := e.scenario.Fault
+		if rep.charged && !s.charges.once(chargeKey(r, raw), r.Header.Get("Idempotency-Key") != "") && (fault == faultLose || fault == faultTruncate) {
 			e.scenario.Fault = "" // the first answer was lost
 		}
 		e.scenario.send(w, r, rep)

@@ -48,6 +48,24 @@ func TestAnotherServerServesTranslatedOrVerbatim(t *testing.T) {
 	require.Equal(t, 400, statusOf(refused(t, err)))
 }
 
+// A provider that begins its answer may have charged for it, although the connection breaks before the end.
+func TestAnAnswerThatIsCutOffIsRequestedAgainOrUnknown(t *testing.T) { // R-67, R-73
+	t.Parallel()
+	r := newRouted(t)
+	const body, unkeyed = `{"prompt":"[sim:truncate]"}`, `{"text":"[sim:truncate]"}`
+	res, err := r.through(t, "sim/echo", "k", body, call.Options{})
+	require.NoError(t, err, "its provider recognises the repeated request")
+	require.NotEmpty(t, read(t, res))
+
+	_, err = r.through(t, "sim/mirror", "e", unkeyed, call.Options{})
+	require.Equal(t, 502, statusOf(refused(t, err)))
+	_, err = r.through(t, "sim/mirror", "e", unkeyed, call.Options{})
+	require.Equal(t, 409, statusOf(refused(t, err)), "its outcome is unknown, so that its key does not run again")
+	for key, count := range r.sim.Charges() {
+		require.Equal(t, 1, count, key)
+	}
+}
+
 // said is the request that the mirror received.
 func (r *routed) said(t *testing.T, res *call.Result) string {
 	t.Helper()
@@ -121,7 +139,7 @@ func TestFallbackOnlyForUnprocessedCalls(t *testing.T) {
 		"busy": {true, 200}, "unpaid": {true, 200}, // refused before the provider did anything
 		"policy": {false, 400}, "invalid": {false, 400}, // the request is at fault at every server
 		// the generation may have run
-		"error": {false, 502}, "down": {false, 503}, "drop": {false, 502}, "broken": {false, 502}, "truncate": {false, 502},
+		"error": {false, 502}, "down": {false, 503}, "drop": {false, 502}, "broken": {false, 502},
 	} {
 		body := `{"prompt":"` + fault + ` [sim:` + fault + `@sim]","number":11}`
 		res, err := r.through(t, "sim/echo", fault, body, call.Options{Fallback: true})

@@ -28,6 +28,7 @@ type response struct {
 	watch       *outbound.Watcher
 	remaining   int64 // bytes that may still be read
 	problem     error // why reading ended before the end of the body
+	cutOff      bool  // the connection broke before the end of the body
 }
 
 // maxErrorBody bounds the bytes that are read of the body of an error answer.
@@ -92,7 +93,7 @@ func (a *response) Read(p []byte) (int, error) {
 		return 0, errTooLarge
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
-		a.problem = readable(a.secrets, a.watch.Cause(err))
+		a.problem, a.cutOff = readable(a.secrets, a.watch.Cause(err)), true
 		return n, a.problem
 	}
 	return n, err
@@ -126,15 +127,18 @@ func (a *response) stream(sink io.Writer) (Outcome, error) {
 	return Outcome{Phase: Answered, Status: a.status, ContentType: a.contentType, Size: s.size, Headers: a.headers}, nil
 }
 
-// unreadable returns the outcome for a successful status whose body is not a result: malformed, cut off, too large or
-// late. Since the provider has worked, it is unknown whether it charges.
+// unreadable returns the outcome for a successful status whose body is not a result. If the body is late or was cut off, the
+// outcome is unknown: the provider has the result, and may have charged for it. If it is malformed or too large, the call has
+// failed, and it is unknown whether the provider charges.
 func (a *response) unreadable(s *spool, err error) (Outcome, error) {
 	if s.err != nil {
 		return Outcome{}, fmt.Errorf("%w: store the answer: %w", ErrUnknown, s.err)
 	}
 	if failure := timedOut(a.problem); failure != nil {
-		failure.UpstreamStatus = a.status
 		return Outcome{Phase: Failed, Status: a.status, Failure: failure}, nil
+	}
+	if a.cutOff {
+		return Outcome{}, fmt.Errorf("%w: the answer was cut off: %w", ErrUnknown, a.problem)
 	}
 	failure := failureOf("provider_error", catalog.ChargesUnknown)
 	failure.UpstreamStatus, failure.Detail, failure.Cause = a.status, "The provider's answer cannot be read as a result.", err.Error()

@@ -42,6 +42,8 @@ models:
   - {model: audio, protocol: bytes, submit: {url: /run}}
   - {model: later, protocol: submit-poll, submit: {url: /run}, handle: body.url, poll: {url: "{handle}"}, cancel: {url: ` +
 	`"{handle}", method: DELETE}, done: body.done == true}
+  - {model: drawn, protocol: submit-poll, submit: {url: /run}, handle: body.url, poll: {url: "{handle}"}, done: body.done == true, ` +
+	`result: {url: /result}}
   - {model: form, protocol: sync, encoding: multipart, submit: {url: /run}}
   - {model: tasks, protocol: sync, encoding: tasks, task: {id: id, members: {kind: draw, paid: true}}, submit: {url: /run}}
 `
@@ -143,12 +145,6 @@ func TestUnexpectedAnswersAreProviderErrors(t *testing.T) {
 		"empty":         func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(200) },
 		"cut off":       asJSON(`{"a":`),
 		"two documents": asJSON(`{} {}`),
-		"shorter than declared": func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Length", "100")
-			w.Write([]byte(`{"a":1}`))
-			w.(http.Flusher).Flush()
-			panic(http.ErrAbortHandler)
-		},
 		"too large": func(w http.ResponseWriter, _ *http.Request) {
 			w.Write([]byte(`{"a":"` + strings.Repeat("x", 2<<20) + `"}`))
 		},
@@ -175,6 +171,56 @@ func TestUnexpectedAnswersAreProviderErrors(t *testing.T) {
 	}
 }
 
+// A provider that begins a good answer has the result, and may have charged for it, although the connection breaks.
+func TestOutcomeOfAnAnswerThatIsCutOffIsUnknown(t *testing.T) {
+	t.Parallel()
+	for name, declared := range map[string]string{"shorter than declared": "100", "in chunks": ""} {
+		for _, model := range []string{"acme/whole", "acme/audio", "acme/later"} {
+			t.Run(name+", "+model, func(t *testing.T) {
+				t.Parallel()
+				s, c, _ := acme(t, func(w http.ResponseWriter, _ *http.Request) {
+					if declared != "" {
+						w.Header().Set("Content-Length", declared)
+					}
+					w.Write([]byte(`{"url":"/a"}`))
+					w.(http.Flusher).Flush()
+					panic(http.ErrAbortHandler)
+				})
+				_, err := c.Dispatch(t.Context(), request(find(t, s, model), `{}`), io.Discard)
+				require.ErrorIs(t, err, provider.ErrUnknown)
+			})
+		}
+	}
+}
+
+// The result of a generation that is cut off is requested again.
+func TestAResultThatIsCutOffIsPolledAgain(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	s, c, base := acme(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/result" {
+			w.Write([]byte(`{"done":true}`))
+			return
+		}
+		w.Header().Set("Content-Type", "image/png")
+		w.Header().Set("Content-Length", "5")
+		if asked.Add(1) == 1 {
+			w.Write([]byte("pi"))
+			w.(http.Flusher).Flush()
+			panic(http.ErrAbortHandler)
+		}
+		w.Write([]byte("pixel"))
+	})
+	m := find(t, s, "acme/drawn")
+	_, err := c.Poll(t.Context(), m, base+"/status", io.Discard)
+	require.ErrorIs(t, err, provider.ErrUnknown)
+	var sink bytes.Buffer
+	out, err := c.Poll(t.Context(), m, base+"/status", &sink)
+	require.NoError(t, err)
+	require.Equal(t, provider.Answered, out.Phase)
+	require.Equal(t, "pixel", sink.String())
+}
+
 func TestSlowProviderTimesOut(t *testing.T) {
 	t.Parallel()
 	for name, h := range map[string]http.HandlerFunc{
@@ -193,6 +239,7 @@ func TestSlowProviderTimesOut(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, "provider_timeout", out.Failure.Type)
 			require.Equal(t, catalog.ChargesUnknown, out.Failure.Charged)
+			require.Zero(t, out.Failure.UpstreamStatus, "the outcome is unknown, although its status is known")
 		})
 	}
 }
