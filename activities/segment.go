@@ -28,6 +28,7 @@ type Segments struct {
 	Pool        *placement.Pool
 	Driver      *driving.Driver
 	Credentials ServerCredentials // nil = servers get no credentials
+	Slots       Slots             // nil = jobs that wait for a server keep their slots
 
 	weights       *expirable.LRU[string, int] // shares of accounts in the queue
 	firstSegments chan struct{}               // a token for each activity that plans a run and drives its first segment
@@ -133,6 +134,9 @@ func (s *segmentRun) run(ctx context.Context) ([]string, error) {
 	for err == nil {
 		if lease.Result != nil {
 			return s.storedResult(lease)
+		}
+		if lease, err = s.withSlot(ctx, lease); err != nil {
+			break
 		}
 		var refs []string
 		var again *retry
@@ -281,6 +285,11 @@ func (s *segmentRun) waitForServer(ctx context.Context, after *retry) (server.Le
 		}
 	}
 	if err != nil && errors.Is(cause, errClassesChanged) {
+		if s.Slots != nil { // other nodes may run before the segment
+			if err := s.waitForSlot(ctx); err != nil {
+				return l, err
+			}
+		}
 		return l, s.replan(ctx)
 	}
 	return l, err
@@ -297,6 +306,9 @@ func (s *segmentRun) place(ctx context.Context, queued func() error) (l server.L
 		select {
 		case <-time.After(waitingAfter):
 			s.recordWaiting(ctx)
+			if s.Slots != nil && !s.firstSegment {
+				s.releaseSlot(waiting)
+			}
 		case <-waiting.Done():
 		}
 	})

@@ -204,6 +204,9 @@ func describeWait(w *jobio.WaitingBody) string {
 	if w == nil {
 		return ""
 	}
+	if w.Place == 0 {
+		return "Waits for a slot: " + w.Reason
+	}
 	return fmt.Sprintf("Waits for a server, place %d: %s", w.Place, w.Reason)
 }
 

@@ -381,13 +381,13 @@ type Servers interface {
 	Waits(ctx context.Context) ([]server.Waiting, error)
 }
 
-// WaitingBody describes why a running job waits for a ComfyUI server.
+// WaitingBody describes why a running job waits for a ComfyUI server, or for a slot with which it may use one.
 type WaitingBody struct {
 	Reason string `json:"reason"`
-	Place  int    `json:"place"` // in the queue for servers; 1 = next
+	Place  int    `json:"place,omitempty"` // in the queue for servers; 1 = next; absent while it waits for a slot
 }
 
-// Waiting returns why jobs wait for servers, by job. Jobs that do not wait are left out.
+// Waiting returns why jobs wait for servers or for slots, by job. Jobs that do not wait are left out.
 func Waiting(ctx context.Context, waits Waits, list ...job.Job) (map[job.ID]*WaitingBody, error) {
 	var ids []job.ID
 	for _, j := range list {
@@ -406,6 +406,12 @@ func Waiting(ctx context.Context, waits Waits, list ...job.Job) (map[job.ID]*Wai
 	for _, w := range found {
 		if bodies[w.Job] == nil {
 			bodies[w.Job] = &WaitingBody{Reason: anonymous(w.Reason), Place: w.Ahead + 1}
+		}
+	}
+	for _, j := range list {
+		at := slices.IndexFunc(j.Waiting, func(w job.SegmentWait) bool { return w.Slot })
+		if at >= 0 && !j.State.Final() && bodies[j.ID] == nil {
+			bodies[j.ID] = &WaitingBody{Reason: j.Waiting[at].Reason}
 		}
 	}
 	return bodies, nil

@@ -114,6 +114,7 @@ func (in *Instance) segments() *activities.Segments {
 		MaxOutput: in.cfg.Servers.MaxOutput, MaxPixels: in.cfg.MaxPixels, Sounds: in.ffmpeg,
 		NodeTimeout: in.cfg.NodeTimeout,
 	}))
+	s.Slots = in.jobs
 	if len(in.settings.comfyOrg) > 0 {
 		s.Credentials = in.jobCredentials()
 	}

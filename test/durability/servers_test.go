@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -111,6 +112,87 @@ func TestDriversAndServersMayBeKilled(t *testing.T) {
 	}))
 	c.checkLanes()
 	c.checkServerCharges(all)
+}
+
+// Jobs that wait for a server leave their slots to other jobs of the account. They wait on after their workers are killed, and run
+// when a server is there.
+func TestJobsThatWaitForAServerDoNotStopOthers(t *testing.T) {
+	t.Parallel()
+	c, machines := startOnServers(t, 1)
+	const slots = 6 // MILLRACE_SLOTS
+	machines[0].Kill()
+	waiting := map[string]string{}
+	for i := range slots {
+		prefix := fmt.Sprintf("waits-%d", i)
+		waiting[prefix] = c.submit(onServers(prefix, i))
+	}
+	native := map[string]string{}
+	for i := range slots {
+		prefix := fmt.Sprintf("native-%d", i)
+		native[prefix] = c.submit(cheap(prefix))
+	}
+	c.await(ids(native), "completed")
+	c.checkOutputs(native)
+	reasons := func(id string) (reason string) {
+		_, body := c.call(http.MethodGet, "/api/v2/jobs/"+id, "")
+		var answer struct {
+			Waiting *struct{ Reason string }
+		}
+		require.NoError(t, json.Unmarshal([]byte(body), &answer))
+		if answer.Waiting != nil {
+			reason = answer.Waiting.Reason
+		}
+		return reason
+	}
+	for _, id := range waiting {
+		require.Contains(t, c.events(id), job.TypeSlotReleased)
+		require.Contains(t, reasons(id), "server")
+	}
+	killed := c.killWorkers()
+	c.until("other workers drive the waiting jobs", func() bool { return c.waitingSince(killed) == slots })
+	var holders []string // of all slots, when the server is there
+	for i := range slots {
+		holders = append(holders, c.submit(longOf(2048, fmt.Sprintf("holds-%d", i))))
+	}
+	require.NoError(t, machines[0].Restart())
+	c.until("a job waits for a slot", func() bool {
+		for _, id := range waiting {
+			if strings.Contains(reasons(id), "6 slots are in use") {
+				return true
+			}
+		}
+		return false
+	})
+	c.killWorkers()
+	c.await(slices.Concat(ids(waiting), holders), "completed")
+	for prefix, id := range waiting {
+		require.Len(t, c.pictures(id), 1, prefix)
+		require.Contains(t, c.events(id), job.TypeSlotTaken)
+	}
+	c.checkLanes()
+}
+
+// killWorkers kills the workers, starts others, and returns the time between.
+func (c *cluster) killWorkers() time.Time {
+	c.t.Helper()
+	for _, w := range c.workers {
+		w.kill()
+	}
+	killed := time.Now()
+	for _, w := range c.workers {
+		w.start()
+	}
+	return killed
+}
+
+// waitingSince returns the number of segments whose wait for a server a worker renewed after a time.
+func (c *cluster) waitingSince(at time.Time) (n int) {
+	c.t.Helper()
+	conn, err := pgx.Connect(c.t.Context(), c.stack.DatabaseURL)
+	require.NoError(c.t, err)
+	defer conn.Close(c.t.Context())
+	require.NoError(c.t, conn.QueryRow(c.t.Context(), `select count(*) from comfyui_waits where seen_at > $1`, at).Scan(&n))
+	return n
 }
 
 // underWayAgain returns the number of unfinished jobs that have lost a server. The loss of a second one while the same node runs

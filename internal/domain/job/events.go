@@ -169,6 +169,8 @@ func Register(r *eventlog.Registry) error {
 		eventlog.TypeOf[SegmentWaitingV1](TypeSegmentWaiting).Says("a segment waits for a ComfyUI server"),
 		eventlog.TypeOf[SegmentPlacedV1](TypeSegmentPlaced).Says("a segment was placed on a ComfyUI server"),
 		eventlog.TypeOf[SegmentEndedV1](TypeSegmentEnded).Says("an attempt to run a segment on a ComfyUI server ended"),
+		eventlog.TypeOf[SlotReleasedV1](TypeSlotReleased).Says("it gave its slot back while it waits for a ComfyUI server"),
+		eventlog.TypeOf[SlotTakenV1](TypeSlotTaken).Says("it has a slot again"),
 		eventlog.TypeOf[NodeFailedV1](TypeNodeFailed).Says("a node failed; the job's failure follows"),
 		eventlog.TypeOf[CancelRequestedV1](TypeCancelRequested).Says("the user requested the cancellation of a running job"),
 		eventlog.TypeOf[SucceededV1](TypeSucceeded).Says("it succeeded"),

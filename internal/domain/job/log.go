@@ -148,7 +148,11 @@ func (w *logWriter) node(at time.Time, data any) {
 	case NodeExecutedV1:
 		w.executed(at, e)
 	case SegmentWaitingV1:
-		w.line(at, "INFO", "node %s: waits for a server: %s", e.Node, e.Reason)
+		w.line(at, "INFO", "node %s: waits for a %s: %s", e.Node, map[bool]string{false: "server", true: "slot"}[e.Slot], e.Reason)
+	case SlotReleasedV1:
+		w.line(at, "INFO", "the slot of the job was given back while it waits for a server")
+	case SlotTakenV1:
+		w.line(at, "INFO", "the job has a slot again")
 	case SegmentPlacedV1:
 		w.line(at, "INFO", "%d nodes run on server %s, attempt %d: %s", e.Count, e.URL, e.Attempt, e.Reason)
 	case SegmentEndedV1:

@@ -11,6 +11,8 @@ const (
 	TypeSegmentWaiting = "job.segment_waiting.v1"
 	TypeSegmentPlaced  = "job.segment_placed.v1"
 	TypeSegmentEnded   = "job.segment_ended.v1"
+	TypeSlotReleased   = "job.slot_released.v1"
+	TypeSlotTaken      = "job.slot_taken.v1"
 )
 
 // SegmentWaitingV1 records that a segment waits for a server, and why.
@@ -20,6 +22,17 @@ type SegmentWaitingV1 struct {
 	Node    string `json:"node"`    // its first node
 	Attempt int    `json:"attempt"`
 	Reason  string `json:"reason"`
+	Slot    bool   `json:"slot,omitempty"` // it waits for a slot of the account, and its server was there
+}
+
+// SlotReleasedV1 records that a job gave its slot back while it waits for a server.
+type SlotReleasedV1 struct {
+	Run int `json:"run"`
+}
+
+// SlotTakenV1 records that a job has a slot again, because its server is there.
+type SlotTakenV1 struct {
+	Run int `json:"run"`
 }
 
 // SegmentPlacedV1 records the server of a segment and the reason for the choice.
@@ -94,7 +107,11 @@ func (j *Job) foldSegment(data any) {
 	switch e := data.(type) {
 	case SegmentWaitingV1:
 		if e.Run == j.Run {
-			j.Waiting = append(without(j.Waiting, e.Segment), SegmentWait{Segment: e.Segment, Node: e.Node, Reason: e.Reason})
+			j.Waiting = append(without(j.Waiting, e.Segment), SegmentWait{Segment: e.Segment, Node: e.Node, Reason: e.Reason, Slot: e.Slot})
+		}
+	case SlotTakenV1:
+		if e.Run == j.Run {
+			j.Waiting = waitsExcept(j.Waiting, func(w SegmentWait) bool { return w.Slot })
 		}
 	case SegmentPlacedV1:
 		if e.Run == j.Run {
@@ -103,16 +120,21 @@ func (j *Job) foldSegment(data any) {
 	}
 }
 
-// SegmentWait is the reason why a segment waits for a server.
+// SegmentWait is the reason why a segment waits for a server, or for a slot with which it may run on its server.
 type SegmentWait struct {
 	Segment int    `json:"segment"`
 	Node    string `json:"node"`
 	Reason  string `json:"reason"`
+	Slot    bool   `json:"slot,omitempty"` // it waits for a slot of the account
 }
 
 // without returns a copy without the waits of a segment, or nil if it would be empty.
 func without(waits []SegmentWait, segment int) []SegmentWait {
-	left := slices.DeleteFunc(slices.Clone(waits), func(w SegmentWait) bool { return w.Segment == segment })
+	return waitsExcept(waits, func(w SegmentWait) bool { return w.Segment == segment })
+}
+
+func waitsExcept(waits []SegmentWait, remove func(SegmentWait) bool) []SegmentWait {
+	left := slices.DeleteFunc(slices.Clone(waits), remove)
 	if len(left) == 0 {
 		return nil
 	}

@@ -129,6 +129,12 @@ func (t *changes) decideEnds(ctx context.Context, tx postgres.Tx, c *eventstore.
 		return nil
 	}
 	t.state.running -= int64(len(t.freed))
+	if t.state.released > 0 { // some of these jobs may have ended
+		row := tx.QueryRow(ctx, `select released from job_admissions where account = $1`, t.account)
+		if err := row.Scan(&t.state.released); err != nil {
+			return err
+		}
+	}
 	for _, e := range t.ends {
 		charged, err := t.store.charge(ctx, tx, t.state, e.end.Ending)
 		if err != nil {

@@ -45,7 +45,9 @@ func New(pool *pgxpool.Pool, events *eventstore.Store) *Store {
 
 // kind describes jobs to the admission: the lowest number runs first, then the oldest.
 var kind = admission.Kind[job.RunRef]{
-	Name: "job", Running: "running", Queued: "queued", Place: "number", PlaceAt: "{place}::double precision", Order: "number, seq",
+	Name: "job", Running: "running", Queued: "queued",
+	Sums:  map[string]string{"released": "count(*) filter (where released_at is not null and wanted_at is null)"},
+	Place: "number", PlaceAt: "{place}::double precision", Order: "number, seq",
 	Open: `mode in ('open', 'draining') and not exists (select from job_admissions where account = '*' and mode in ('paused', 'stopped'))`,
 	Row:  func(ref job.RunRef) (string, string, int, []any) { return string(ref.Job), ref.Account, ref.Run, nil },
 	Scan: func(row pgx.CollectableRow) (ref job.RunRef, err error) {
@@ -65,6 +67,7 @@ func fits(job.RunRef) bool { return true }
 // until the transaction ends.
 type admissionState struct {
 	number, queued, running int64
+	released                int64 // those of running that have given their slots back
 	gate                    gate.Gate
 	credit                  *int64 // available, in micros; nil = the account is not metered
 }
@@ -74,13 +77,16 @@ type admissionState struct {
 // gate of all accounts and the credit are those at the start of the statement.
 const lockAdmissionState = `insert into job_admissions (account, last_number) values ($1, greatest($2::bigint - 1, 0))
 	on conflict (account) do update set last_number = job_admissions.last_number + $2
-	returning last_number, queued, running, mode,
+	returning last_number, queued, running, released, mode,
 		coalesce((select a.mode from job_admissions a where a.account = '*'), 'open'),
 		(select b.available from credit_balances b where b.account = $1)`
 
+// used returns the number of slots in use, by jobs that hold one or want theirs back.
+func (l admissionState) used() int64 { return l.running - l.released }
+
 // admits reports whether a new job gets a slot at once: whether there are more free slots than queued jobs.
 func (l admissionState) admits(slots int) bool {
-	return l.gate.Starts() && l.running+l.queued < int64(slots)
+	return l.gate.Starts() && l.used()+l.queued < int64(slots)
 }
 
 // free returns how many queued jobs can be admitted.
@@ -88,7 +94,7 @@ func (l admissionState) free(slots int) int64 {
 	if !l.gate.Starts() {
 		return 0
 	}
-	return min(l.queued, int64(slots)-l.running)
+	return min(l.queued, int64(slots)-l.used())
 }
 
 // refusal returns why a submission is refused that reserves hold of the account's credit, or nil. A closed gate is
@@ -122,7 +128,7 @@ func (l *admissionState) enter(admitted bool, hold int64) {
 // queueLockAdmission queues the statement that locks the account's admission state and advances its counter by step.
 func queueLockAdmission(q *pgx.Batch, account string, step int, l *admissionState) {
 	q.Queue(lockAdmissionState, account, step).QueryRow(func(row pgx.Row) error {
-		return row.Scan(&l.number, &l.queued, &l.running, &l.gate.Own, &l.gate.All, &l.credit)
+		return row.Scan(&l.number, &l.queued, &l.running, &l.released, &l.gate.Own, &l.gate.All, &l.credit)
 	})
 }
 

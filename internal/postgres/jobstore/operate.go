@@ -116,6 +116,7 @@ func (s *Store) Drop(ctx context.Context, orphans Orphans, actor, reason string)
 				c.Queue(`delete from job_queue where job_id = $1`, ref.Job)
 				c.Queue(`delete from sealed_credentials where job_id = $1`, ref.Job)
 				c.Queue(`update job_admissions set running = (select count(*) from job_slots where account = $1),
+					released = (select count(*) from job_slots where account = $1 and released_at is not null and wanted_at is null),
 					queued = (select count(*) from job_queue where account = $1) where account = $1`, ref.Account)
 				dropped[i] = eventlog.NewEvent(audit.TypeRowDropped, audit.RowDroppedV1{Job: ref.Job, Account: ref.Account, Run: ref.Run})
 			}

@@ -8,7 +8,8 @@ create table job_admissions (
     account     text primary key,
     last_number bigint not null default 0, -- of the account's submission counter
     queued      integer not null default 0,
-    running     integer not null default 0,
+    running     integer not null default 0, -- admitted and not ended
+    released    integer not null default 0, -- those of running whose slots other jobs may have
     mode        text    not null default 'open'
 );
 
@@ -21,12 +22,15 @@ create table job_queue (
 );
 create index job_queue_order on job_queue (account, number, seq);
 
--- A job that holds a slot: admitted and not ended.
+-- A job that holds a slot: admitted and not ended. While it waits for a ComfyUI server it may give the slot back (released_at).
+-- When its server is there it wants one again (wanted_at) and goes before the jobs in the queue.
 create table job_slots (
     job_id      uuid primary key,
     account     text not null,
     run         integer not null,
-    admitted_at timestamptz not null default now()
+    admitted_at timestamptz not null default now(),
+    released_at timestamptz,
+    wanted_at   timestamptz
 );
 create index job_slots_account on job_slots (account);
 create index job_slots_age on job_slots (admitted_at);
