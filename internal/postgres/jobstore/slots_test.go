@@ -83,7 +83,7 @@ func TestSlotsOfWaitingJobsAreUsedByOthers(t *testing.T) {
 	require.Equal(t, job.Running, state(fourth).State)
 	end(fourth)
 	var left int
-	require.NoError(t, pool.QueryRow(t.Context(), `select sum(running + released + queued) + (select count(*) from job_slots) from job_admissions`).
-		Scan(&left))
+	require.NoError(t, pool.QueryRow(t.Context(),
+		`select sum(running + released + queued) + (select count(*) from job_slots) from job_admissions`).Scan(&left))
 	require.Zero(t, left)
 }
