@@ -173,9 +173,7 @@ func New(d Deps, o Options) (http.Handler, error) {
 	if d.Webhooks != nil {
 		surfaces = append(surfaces, webhooks.New(*d.Webhooks))
 	}
-	surfaces = append(surfaces, openai.New(openai.Deps{
-		Edge: e, Jobs: d.Jobs, Reader: d.Reader, Ends: d.Ends, Links: d.Links,
-	}, openai.Options{MaxBody: o.MaxBody}))
+	surfaces = append(surfaces, openai.New(openai.Deps{Edge: e}, openai.Options{MaxBody: o.MaxBody}))
 	return api.New(e, append(surfaces, about.New(e, d.Readiness))...)
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/called"
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/jobio"
 	"github.com/millrace-dev/millrace/api/request"
@@ -48,12 +49,11 @@ func (s *Surface) answer(c *gin.Context, p params) error {
 	}
 	ctx, cancel := context.WithTimeout(c.Request.Context(), s.opts.Wait)
 	defer cancel()
-	account := edge.Caller(c).Account
-	d, err := s.Deployments.Find(ctx, account, p.text("model"))
+	d, err := s.Called.Find(ctx, s.caller(c), p.text("model"))
 	if err != nil {
 		return &paramError{"model", err}
 	}
-	schema, err := s.Deployments.Schema(ctx, d, d.Live)
+	schema, err := s.Called.Deployments.Schema(ctx, d, d.Live)
 	if err != nil {
 		return err
 	}
@@ -62,85 +62,48 @@ func (s *Surface) answer(c *gin.Context, p params) error {
 		return err
 	}
 	made, err := s.submit(c, ctx, d, &r, key)
-	if err == nil {
-		made, err = s.wait(ctx, made)
+	for i := 0; i < len(made) && err == nil; i++ {
+		if made[i], err = s.Called.Wait(ctx, made[i]); err == nil && made[i].State != job.Succeeded {
+			err = s.unfinished(ctx, d, made[i])
+		}
 	}
 	if err != nil {
-		s.cancel(c, made)
+		if key == "" || c.Request.Context().Err() == nil { // a client that left can collect the pictures by its key
+			s.Called.Abandon(ctx, s.caller(c), made...)
+		}
 		return err
 	}
 	data, err := s.pictures(c, made, r.asURL)
 	return edge.OK(c, map[string]any{"created": time.Now().Unix(), "data": data}, err)
 }
 
-// submit calls the deployment once for each picture. It returns the jobs that it made even if it fails.
+func (s *Surface) caller(c *gin.Context) called.Caller {
+	return called.CallerOf(c, s.Edge, job.SurfaceOpenAI)
+}
+
+// submit calls the deployment once for each picture. It returns the jobs that it made even if it fails. The first call has the key of
+// the request, so that the key means the same call on every surface.
 func (s *Surface) submit(c *gin.Context, ctx context.Context, d deployment.Deployment, r *images, key string) ([]job.Job, error) {
 	var made []job.Job
 	for i := range r.n {
-		sub, err := jobio.Prepare(c, s.Edge, job.Submission{Inputs: r.call(i)})
+		each := key
+		if key != "" && i > 0 {
+			each = fmt.Sprintf("%s/%d", key, i)
+		}
+		one, err := s.Called.Begin(ctx, s.caller(c), d, each, r.call(i))
 		if err != nil {
 			return made, err
 		}
-		if key != "" {
-			sub.IdempotencyKey = fmt.Sprintf("%s/%d", key, i)
-		}
-		called, err := s.Deployments.Call(ctx, deployment.Call{Deployment: string(d.ID), Submission: sub})
-		if err != nil {
-			return made, err
-		}
-		edge.NameVersion(c, called.Deployment.Name, called.Version)
-		made = append(made, called.Job)
-	}
-	return made, nil
-}
-
-// wait returns the jobs when all have ended.
-func (s *Surface) wait(ctx context.Context, made []job.Job) ([]job.Job, error) {
-	for i, j := range made {
-		ended, release := s.Ends.Watch(j.ID)
-		j, err := s.Reader.Job(ctx, j.Account, j.ID) // it may have ended before Watch
-		if err == nil && !j.State.Final() {
-			select {
-			case <-ended:
-				j, err = s.Reader.Job(ctx, j.Account, j.ID)
-			case <-ctx.Done():
-				err = ctx.Err()
-			}
-		}
-		release()
-		if err != nil {
-			return made, err
-		}
-		if made[i] = j; j.State != job.Succeeded {
-			return made, unfinished(j)
-		}
+		edge.NameVersion(c, one.Deployment.Name, one.Version)
+		made = append(made, one.Job)
 	}
 	return made, nil
 }
 
 // unfinished returns the error of a job that did not succeed. OpenAI's clients retry server errors, and a retry would run the job again,
 // so the failure is reported as an invalid request.
-func unfinished(j job.Job) error {
-	message := "the job was " + string(j.State)
-	if j.Error != nil {
-		message = jobio.CallNames(j.Deployment, nil).Job(j).Error.Message
-	}
-	return fault.New(fault.Invalid, fault.CodeInvalidInput, "%s", message)
-}
-
-// cancel stops jobs whose pictures nobody will read.
-func (s *Surface) cancel(c *gin.Context, made []job.Job) {
-	if len(made) == 0 {
-		return
-	}
-	ids := make([]job.ID, len(made))
-	for i, j := range made {
-		ids[i] = j.ID
-	}
-	ctx := context.WithoutCancel(c.Request.Context())
-	if _, err := s.Jobs.CancelMany(ctx, made[0].Account, ids, edge.RequestID(c)); err != nil {
-		s.Edge.Logger.Warn("jobs of an abandoned request not canceled", "request_id", edge.RequestID(c), "error", err)
-	}
+func (s *Surface) unfinished(ctx context.Context, d deployment.Deployment, j job.Job) error {
+	return fault.New(fault.Invalid, fault.CodeInvalidInput, "%s", s.Called.Failure(ctx, d, j))
 }
 
 // picture is a picture in the form of OpenAI.
@@ -161,7 +124,7 @@ func (s *Surface) pictures(c *gin.Context, made []job.Job, asURL bool) ([]pictur
 				continue
 			}
 			if asURL {
-				all = append(all, picture{URL: jobio.RenderOutput(s.Links, s.Edge.BaseURL(c.Request), j.PublicID(), out).URL})
+				all = append(all, picture{URL: jobio.RenderOutput(s.Called.Links, s.Edge.BaseURL(c.Request), j.PublicID(), out).URL})
 				continue
 			}
 			if left -= out.File.Size; left < 0 {

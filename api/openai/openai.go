@@ -4,7 +4,6 @@
 package openai
 
 import (
-	"context"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -12,40 +11,20 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/called"
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/httperr"
-	"github.com/millrace-dev/millrace/api/jobio"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/deployment"
-	"github.com/millrace-dev/millrace/internal/domain/job"
-	"github.com/millrace-dev/millrace/internal/engine/callable"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// Deployments are the deployments of accounts; deployment.Service implements it.
-type Deployments interface {
-	Call(ctx context.Context, c deployment.Call) (deployment.Called, error)
-	Find(ctx context.Context, account, name string) (deployment.Deployment, error)
-	List(ctx context.Context, account string) ([]deployment.Deployment, error)
-	Schema(ctx context.Context, d deployment.Deployment, number int) (*callable.Schema, error)
-}
-
-// Ends tells when jobs end; jobs.Ends implements it.
-type Ends interface {
-	// Watch returns a channel that is closed when the job ends. The caller must call release.
-	Watch(id job.ID) (ended <-chan struct{}, release func())
-}
-
 // Deps are the dependencies of the surface.
 type Deps struct {
-	Edge        *edge.Edge
-	Deployments Deployments
-	Jobs        jobio.Commands
-	Reader      jobio.Reader
-	Ends        Ends
-	Links       jobio.Links
-	Blobs       blob.Store
+	Edge   *edge.Edge
+	Called *called.Service
+	Blobs  blob.Store
 }
 
 // Options are the tunables of the surface.
@@ -163,7 +142,7 @@ func modelOf(d deployment.Deployment) model {
 
 // listModels lists the deployments of the account: GET /openai/v1/models.
 func (s *Surface) listModels(c *gin.Context) error {
-	all, err := s.Deployments.List(c.Request.Context(), edge.Caller(c).Account)
+	all, err := s.Called.List(c.Request.Context(), s.caller(c))
 	models := make([]model, 0, len(all))
 	for _, d := range all {
 		models = append(models, modelOf(d))
@@ -173,6 +152,6 @@ func (s *Surface) listModels(c *gin.Context) error {
 
 // getModel answers with one deployment: GET /openai/v1/models/{model}.
 func (s *Surface) getModel(c *gin.Context) error {
-	d, err := s.Deployments.Find(c.Request.Context(), edge.Caller(c).Account, c.Param("model"))
+	d, err := s.Called.Find(c.Request.Context(), s.caller(c), c.Param("model"))
 	return edge.OK(c, modelOf(d), err)
 }

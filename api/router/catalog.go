@@ -82,10 +82,14 @@ func (s *Surface) getModels(c *gin.Context) error {
 	page, more := s.Models.Snapshot().After(after, limit, func(m *catalog.Model) bool {
 		return access.Allows(m.ID) && (all || s.Models.Runnable(m))
 	})
-	list := modelList{Data: make([]modelEntry, len(page)), HasMore: more, Limit: limit}
+	list := modelList{Data: make([]modelEntry, len(page)), Limit: limit}
 	for i, m := range page {
 		list.Data[i] = s.entry(m, all)
 	}
+	if list.Data, list.HasMore, err = s.withOwn(c, list.Data, after, limit, all); err != nil {
+		return err
+	}
+	list.HasMore = list.HasMore || more
 	tag, err := listTag(list, time.Now())
 	if err != nil {
 		return err
@@ -96,8 +100,8 @@ func (s *Surface) getModels(c *gin.Context) error {
 	if edge.Unchanged(c, tag) {
 		return nil
 	}
-	if more {
-		list.Next = s.Cursors.Make(page[len(page)-1].ID)
+	if list.HasMore {
+		list.Next = s.Cursors.Make(list.Data[len(list.Data)-1].ID)
 	}
 	return edge.OK(c, list, nil)
 }

@@ -120,10 +120,14 @@ func (s *Surface) putCancel(c *gin.Context, h call.Handle) error {
 	if err != nil {
 		return s.unknownRequest(c, err)
 	}
+	return writeCanceled(c, h.Call, active)
+}
+
+func writeCanceled(c *gin.Context, id call.ID, active bool) error {
 	status, word := http.StatusConflict, cancelTooLate
 	if active {
 		status, word = http.StatusAccepted, cancelAccepted
 	}
 	c.Header("Cache-Control", "no-store")
-	return edge.Answer(c, status, gin.H{"request_id": h.Call, "status": word}, nil)
+	return edge.Answer(c, status, gin.H{"request_id": id, "status": word}, nil)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/called"
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/httperr"
 	"github.com/millrace-dev/millrace/api/limit"
@@ -23,6 +24,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/domain/credit"
+	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/partner/catalog"
 	modelrouter "github.com/millrace-dev/millrace/internal/partner/router"
@@ -50,6 +52,7 @@ type Deps struct {
 	Calls   Calls
 	Tokens  edge.Authenticator // checks JSON Web Tokens; nil = they are not accepted
 	Cursors *catalog.Cursors
+	Called  *called.Service // nil = deployments are no models
 }
 
 // Options are the tunables of the surface.
@@ -59,6 +62,8 @@ type Options struct {
 	MaxModelBody int64         // bytes of a model's input
 	ModelBodies  int64         // bytes of all inputs of models that are read at the same time
 	UploadIdle   time.Duration // longest pause of a client in the middle of an input
+	Deadline     time.Duration // for which a call of a deployment waits for its job, default 10 minutes
+	JobPrice     job.Price     // of the jobs of deployments
 }
 
 // Surface serves the routes of this package. It implements edge.Dialect.
@@ -86,21 +91,33 @@ func (s *Surface) Routes() []edge.Route {
 	both := func(v call.Version) []edge.Route {
 		return []edge.Route{
 			{Method: http.MethodGet, Path: "/" + string(v) + "/models", Handle: s.getModels},
-			{Method: http.MethodGet, Path: "/" + string(v) + model, Handle: s.getModel},
-			{Method: http.MethodGet, Path: "/" + string(v) + model + "/openapi.json", Handle: s.getSchema},
-			{Method: http.MethodPost, Path: "/" + string(v) + model, Access: edge.Store, Limit: s.opts.MaxModelBody, Handle: s.postRun},
+			{Method: http.MethodGet, Path: "/" + string(v) + model, Handle: s.either(s.getModel, s.getOwn)},
+			{Method: http.MethodGet, Path: "/" + string(v) + model + "/openapi.json", Handle: s.either(s.getSchema, s.getOwnSchema)},
+			{
+				Method: http.MethodPost, Path: "/" + string(v) + model, Access: edge.Store, Limit: s.opts.MaxModelBody,
+				Handle: s.either(s.postRun, s.runOwn),
+			},
 		}
 	}
 	return withVariants(append(append(both(call.V1), both(call.V2)...),
-		edge.Route{Method: http.MethodPost, Path: "/v2" + model + "/estimate", Limit: s.opts.MaxModelBody, Handle: s.postEstimate},
+		edge.Route{
+			Method: http.MethodPost, Path: "/v2" + model + "/estimate", Limit: s.opts.MaxModelBody,
+			Handle: s.either(s.postEstimate, s.estimateOwn),
+		},
 		edge.Route{
 			Method: http.MethodPost, Path: "/v2" + model + "/requests", Access: edge.Store, Limit: s.opts.MaxModelBody,
-			Handle: s.postRequest,
+			Handle: s.either(s.postRequest, s.queueOwn),
 		},
-		edge.Route{Method: http.MethodGet, Path: "/v2" + model + "/requests/:id", Handle: edge.Of(s.handle, s.getResult)},
-		edge.Route{Method: http.MethodGet, Path: "/v2" + model + "/requests/:id/status", Handle: edge.Of(s.handle, s.getRequest)},
 		edge.Route{
-			Method: http.MethodPut, Path: "/v2" + model + "/requests/:id/cancel", Access: edge.Write, Handle: edge.Of(s.handle, s.putCancel),
+			Method: http.MethodGet, Path: "/v2" + model + "/requests/:id", Handle: s.either(edge.Of(s.handle, s.getResult), s.getOwnResult),
+		},
+		edge.Route{
+			Method: http.MethodGet, Path: "/v2" + model + "/requests/:id/status",
+			Handle: s.either(edge.Of(s.handle, s.getRequest), s.getOwnStatus),
+		},
+		edge.Route{
+			Method: http.MethodPut, Path: "/v2" + model + "/requests/:id/cancel", Access: edge.Write,
+			Handle: s.either(edge.Of(s.handle, s.putCancel), s.cancelOwn),
 		},
 	))
 }

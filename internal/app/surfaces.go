@@ -12,6 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/about"
 	apiassets "github.com/millrace-dev/millrace/api/assets"
+	"github.com/millrace-dev/millrace/api/called"
 	"github.com/millrace-dev/millrace/api/cloud"
 	"github.com/millrace-dev/millrace/api/console"
 	"github.com/millrace-dev/millrace/api/console/models"
@@ -207,6 +208,7 @@ type surfaces struct {
 	servers     *serverstore.Store
 	offered     *catalogue.Catalogue // by ComfyUI servers, besides their classes
 	deployments *deployment.Service
+	called      *called.Service
 	media       []string       // origins of pictures and films beside the service's own
 	files       *webeditor.Dir // of a web editor, or nil
 }
@@ -232,6 +234,10 @@ func (in *Instance) newSurfaces(ctx context.Context) (*surfaces, error) {
 // openEdge makes what all surfaces share. Cookies are credentials if there is a web editor.
 func (s *surfaces) openEdge(ctx context.Context) (err error) {
 	s.deployments = s.in.Deployments(s.submit)
+	s.called = called.New(called.Deps{
+		Deployments: s.deployments, Jobs: s.submit, Reader: s.reader, Sources: s.in.sources(), Queue: s.in.jobs, Ends: s.ends,
+		Keys: keystore.New(s.in.pool), Links: s.in.signer, Logger: s.in.log,
+	})
 	deps := edge.Deps{
 		Auth: s.in.auth, KeysOfV2: s.in.keys, Space: readiness{s.in}, Storage: s.in.storage, Logger: s.in.log, Deployments: s.deployments,
 	}
@@ -290,9 +296,7 @@ func (s *surfaces) onV2() *apijobs.Surface {
 
 // openAI builds the images API of OpenAI over deployments.
 func (s *surfaces) openAI() *openai.Surface {
-	return openai.New(openai.Deps{
-		Edge: s.edge, Deployments: s.deployments, Jobs: s.submit, Reader: s.reader, Ends: s.ends, Links: s.in.signer, Blobs: s.in.blobs,
-	}, openai.Options{MaxBody: s.in.cfg.MaxBody})
+	return openai.New(openai.Deps{Edge: s.edge, Called: s.called, Blobs: s.in.blobs}, openai.Options{MaxBody: s.in.cfg.MaxBody})
 }
 
 // streams builds WebSockets and server-sent events.
@@ -321,10 +325,10 @@ func (s *surfaces) assets() *apiassets.Surface {
 func (s *surfaces) router() *router.Surface {
 	r := s.in.cfg.Router
 	return router.New(
-		router.Deps{Edge: s.edge, Models: s.offers, Calls: s.in.service, Tokens: s.in.tokens, Cursors: s.cursors},
+		router.Deps{Edge: s.edge, Models: s.offers, Calls: s.in.service, Tokens: s.in.tokens, Cursors: s.cursors, Called: s.called},
 		router.Options{
 			Off: r.Disabled, NoFallback: !r.Fallback, UploadIdle: s.in.cfg.UploadIdle,
-			MaxModelBody: r.MaxBody, ModelBodies: cmp.Or(r.Bodies, 8*r.MaxBody),
+			MaxModelBody: r.MaxBody, ModelBodies: cmp.Or(r.Bodies, 8*r.MaxBody), Deadline: r.Deadline, JobPrice: s.service.Price,
 		})
 }
 

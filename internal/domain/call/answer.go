@@ -1,6 +1,7 @@
 package call
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -24,15 +25,30 @@ type Result struct {
 	Charged     *int64 // USD millionths; nil = not known
 	Served             // set if a fallback server answered, or fields were dropped
 
+	document  []byte // the answer's bytes; nil = they are the blob ref
 	ref       blob.Ref
 	blobs     blob.Store
 	delivered func(context.Context) error
 }
 
-// Open returns the answer's bytes. Reads are verified against their hash.
+// DocumentResult returns a result that is a JSON document in memory. Nothing is recorded about its delivery.
+func DocumentResult(document []byte, replayed bool) *Result {
+	return &Result{Status: 200, ContentType: "application/json", Size: int64(len(document)), Replayed: replayed, document: document}
+}
+
+// Open returns the answer's bytes. Reads of a blob are verified against its hash.
 func (r *Result) Open(ctx context.Context) (io.ReadSeekCloser, error) {
+	if r.document != nil {
+		return memory{bytes.NewReader(r.document)}, nil
+	}
 	return r.blobs.Open(ctx, r.ref)
 }
+
+// memory is a document that is open.
+type memory struct{ *bytes.Reader }
+
+// Close does nothing.
+func (memory) Close() error { return nil }
 
 // Delivered records that the caller received the whole answer. An answer that cannot be replayed can be collected by
 // its key for some more minutes. Call Delivered after the last byte was written.

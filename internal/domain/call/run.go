@@ -213,7 +213,7 @@ func (s *Service) claimedByOther(ctx context.Context, n NewCall) (*KeyRecord, er
 	case err != nil:
 		return nil, err
 	case !found: // the key was claimed and released again: the next attempt gets it
-		return nil, stillRunning()
+		return nil, StillRunning()
 	case rec.Fingerprint != n.Fingerprint:
 		return nil, Refuse(fault.Conflict, InvalidInput, "this Idempotency-Key was used for a different request; use a new key")
 	}
@@ -223,7 +223,8 @@ func (s *Service) claimedByOther(ctx context.Context, n NewCall) (*KeyRecord, er
 // collectEvery is the Retry-After for a call still in flight, in seconds.
 const collectEvery = 2
 
-func stillRunning() *Refusal {
+// StillRunning refuses a call whose key was used for a call that has not ended.
+func StillRunning() *Refusal {
 	r := Refuse(fault.Conflict, ConcurrencyLimit, "the original call with this Idempotency-Key is still running; send it again with the "+
 		"same key")
 	r.RetryAfter = collectEvery
@@ -239,7 +240,7 @@ func (s *Service) collect(ctx context.Context, inv Invocation, rec KeyRecord) (*
 	case err != nil:
 		return nil, err
 	case !c.State.Final() && !c.Detached:
-		return nil, stillRunning()
+		return nil, StillRunning()
 	case !c.State.Final():
 		return s.await(ctx, waiter, c, true)
 	}

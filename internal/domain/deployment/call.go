@@ -133,6 +133,40 @@ func (s *Service) bind(ctx context.Context, version *callee, sub *job.Submission
 	return nil
 }
 
+// Check refuses a call as Call would, as far as its values and the state of the deployment tell. It records and stores nothing.
+func (s *Service) Check(ctx context.Context, d Deployment, number int, inputs map[string]json.RawMessage) error {
+	if err := d.Refusal(d.Name); err != nil {
+		return err
+	}
+	v, ok := d.Version(number)
+	if !ok {
+		return errNoVersion(d, number)
+	}
+	version, err := s.contents.callee(ctx, v.Digest)
+	if err == nil {
+		_, err = version.template.Check(inputs)
+	}
+	return err
+}
+
+// Surcharged reports whether calls of a version use what has a price beside that of a run: partner models and ComfyUI servers.
+func (s *Service) Surcharged(ctx context.Context, d Deployment, number int) (bool, error) {
+	v, ok := d.Version(number)
+	if !ok {
+		return false, errNoVersion(d, number)
+	}
+	version, err := s.contents.callee(ctx, v.Digest)
+	if err != nil {
+		return false, err
+	}
+	for name := range version.Classes {
+		if class, known := s.Validator.Classes.Lookup(name); !known || class.Partner || class.Remote {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
 // notReadyRetry is the Retry-After of a deployment that lacks something: a server with it may join at any time.
 const notReadyRetry = 10 * time.Second
 

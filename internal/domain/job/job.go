@@ -94,10 +94,13 @@ type Job struct {
 // Surface is the API that a job was submitted to.
 type Surface string
 
-// The two APIs that accept jobs.
+// The APIs that accept jobs. The last three accept calls of deployments only.
 const (
-	SurfaceCloud Surface = "cloud" // POST /api/prompt
-	SurfaceV2    Surface = "v2"    // POST /api/v2/jobs
+	SurfaceCloud  Surface = "cloud"  // POST /api/prompt
+	SurfaceV2     Surface = "v2"     // POST /api/v2/jobs
+	SurfaceRouter Surface = "router" // POST /v2/models/deployments/{name}
+	SurfaceOpenAI Surface = "openai" // POST /openai/v1/images/…
+	SurfaceMCP    Surface = "mcp"    // POST /mcp
 )
 
 // Document locates the accepted submission, a Source in JSON: inline if small, otherwise in a blob.

@@ -83,6 +83,10 @@ func (in Input) describe() string {
 
 // OutputSchema returns the schema of an answer's outputs: a list of files by the name of each output, or texts and values.
 func (s *Schema) OutputSchema() json.RawMessage {
+	return marshal(append(node.Object{{Name: "$schema", Spec: dialect}}, s.outputsObject()...))
+}
+
+func (s *Schema) outputsObject() node.Object {
 	properties := make(node.Object, len(s.Outputs))
 	for i, out := range s.Outputs {
 		spec := node.Object{}
@@ -97,7 +101,7 @@ func (s *Schema) OutputSchema() json.RawMessage {
 		}
 		properties[i] = node.Defined{Name: out.Name, Spec: spec}
 	}
-	return marshal(node.Object{{Name: "$schema", Spec: dialect}, {Name: "type", Spec: "object"}, {Name: "properties", Spec: properties}})
+	return node.Object{{Name: "type", Spec: "object"}, {Name: "properties", Spec: properties}}
 }
 
 var fileSchema = node.Object{
@@ -171,6 +175,31 @@ func (s *Schema) OpenAPI(of Service) json.RawMessage {
 				{Name: "Error", Spec: errorSchema},
 			},
 		}},
+	})
+}
+
+// ModelOpenAPI returns the OpenAPI document of a deployment as a model: one operation that takes the inputs and answers with the outputs.
+func (s *Schema) ModelOpenAPI(of Service, path string) json.RawMessage {
+	content := func(schema any) map[string]any {
+		return map[string]any{"application/json": map[string]any{"schema": schema}}
+	}
+	outputs := map[string]any{"type": "object", "required": []string{"outputs"}, "properties": map[string]any{"outputs": s.outputsObject()}}
+	return marshal(node.Object{
+		{Name: "openapi", Spec: "3.0.2"},
+		{Name: "info", Spec: map[string]any{"title": of.Deployment, "version": marshalText(of.Version)}},
+		{Name: "servers", Spec: []any{map[string]string{"url": of.BaseURL}}},
+		{Name: "paths", Spec: map[string]any{path: map[string]any{"post": map[string]any{
+			"operationId": "run", "summary": "Run " + of.Deployment,
+			"security":    []any{map[string]any{"apiKey": []string{}}, map[string]any{"bearer": []string{}}},
+			"requestBody": map[string]any{"required": true, "content": content(s.inputsObject())},
+			"responses":   map[string]any{"200": map[string]any{"description": "The outputs by name.", "content": content(outputs)}},
+		}}}},
+		{Name: "components", Spec: map[string]any{"securitySchemes": map[string]any{
+			"apiKey": map[string]string{"type": "apiKey", "in": "header", "name": "X-API-Key"},
+			"bearer": map[string]string{"type": "http", "scheme": "bearer"},
+		}}},
+		{Name: "x-service-input-schema-authored", Spec: true},
+		{Name: "x-comfy-input-schema-authored", Spec: true},
 	})
 }
 

@@ -59,20 +59,27 @@ func (k *Keys) Unanswered(ctx context.Context, account, operation, key string) (
 	wait, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	for delays := postgres.Delays(postgres.FirstRetry, postgres.LongestRetry); ; {
-		var holder uuid.NullUUID
-		err := k.pool.QueryRow(ctx, `select holder from idempotency_keys
-			where account = $1 and operation = $2 and key = $3 and expires_at > now()`, account, operation, key).Scan(&holder)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return uuid.Nil, false, nil
-		}
-		if err != nil || !holder.Valid {
-			return uuid.Nil, false, postgres.Classify(err, "look for what an idempotency key made")
+		if made, ok, err = k.Holder(ctx, account, operation, key); err != nil || !ok {
+			return made, ok, err
 		}
 		if postgres.Pause(wait, delays.NextBackOff()) != nil {
-			return holder.UUID, ctx.Err() == nil, ctx.Err()
+			return made, ctx.Err() == nil, ctx.Err()
 		}
 	}
 }
+
+// Holder is Unanswered without the wait: it returns the id of what was made for a key, unless its answer may not be repeated.
+func (k *Keys) Holder(ctx context.Context, account, operation, key string) (made uuid.UUID, ok bool, err error) {
+	var holder uuid.NullUUID
+	err = k.pool.QueryRow(ctx, holderOf, account, operation, key).Scan(&holder)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return uuid.Nil, false, nil
+	}
+	return holder.UUID, holder.Valid, postgres.Classify(err, "look for what an idempotency key made")
+}
+
+// holderOf reads what was made for a key in use.
+const holderOf = `select holder from idempotency_keys where account = $1 and operation = $2 and key = $3 and expires_at > now()`
 
 // Answered records that the first answer of a key was given. From then on the key is refused.
 func (k *Keys) Answered(ctx context.Context, account, operation, key string, made uuid.UUID) error {
