@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api/console"
+	"github.com/millrace-dev/millrace/api/console/deployments"
 	"github.com/millrace-dev/millrace/api/console/models"
 	"github.com/millrace-dev/millrace/api/console/operators"
 	"github.com/millrace-dev/millrace/api/console/overview"
@@ -29,6 +30,8 @@ var allPages = []func() layout.Page{
 	func() layout.Page { return &own.AssetsPage{} }, func() layout.Page { return &console.BulkPage{} },
 	func() layout.Page { return &models.CallPage{} }, func() layout.Page { return &models.CallsPage{} },
 	func() layout.Page { return &operators.CheckedPage{} }, func() layout.Page { return &operators.DeliveriesPage{} },
+	func() layout.Page { return &deployments.DeployPage{} }, func() layout.Page { return &deployments.DeploymentPage{} },
+	func() layout.Page { return &deployments.DeploymentsPage{} },
 	func() layout.Page { return &operators.DoctorPage{} }, func() layout.Page { return &console.EditorPage{} },
 	func() layout.Page { return &console.GalleryPage{} }, func() layout.Page { return &console.JobPage{} },
 	func() layout.Page { return &own.KeysPage{} }, func() layout.Page { return &console.ListPage{} },
@@ -46,7 +49,7 @@ var allPages = []func() layout.Page{
 func TestEveryTextOfEveryPageIsText(t *testing.T) {
 	t.Parallel()
 	templates, seen := layout.New(), map[string]bool{}
-	sections := []fs.FS{console.Templates, models.Templates, overview.Templates, own.Templates, operators.Templates, page.Templates}
+	sections := []fs.FS{console.Templates, deployments.Templates, models.Templates, overview.Templates, own.Templates, operators.Templates, page.Templates}
 	for _, section := range sections {
 		templates.Add(section)
 	}

@@ -66,18 +66,18 @@ func (s *Section) Routes() []edge.Route {
 		large(p.Answer("/deploy", page.Write, s.choose)),
 		p.LargeForm("/deploy/add", page.Write, maxForm, s.add),
 	}
-	for name, act := range map[string]func(context.Context, *gin.Context, found, deployment.By) (deployment.Deployment, error){
+	for name, act := range map[string]func(context.Context, *gin.Context, Found, deployment.By) (deployment.Deployment, error){
 		"promote": s.promote,
-		"rollback": func(ctx context.Context, _ *gin.Context, f found, by deployment.By) (deployment.Deployment, error) {
+		"rollback": func(ctx context.Context, _ *gin.Context, f Found, by deployment.By) (deployment.Deployment, error) {
 			return s.Deployments.RollBack(ctx, f.Account, string(f.ID), by)
 		},
-		"stop": func(ctx context.Context, _ *gin.Context, f found, by deployment.By) (deployment.Deployment, error) {
+		"stop": func(ctx context.Context, _ *gin.Context, f Found, by deployment.By) (deployment.Deployment, error) {
 			return s.Deployments.Stop(ctx, f.Account, string(f.ID), by)
 		},
-		"start": func(ctx context.Context, _ *gin.Context, f found, by deployment.By) (deployment.Deployment, error) {
+		"start": func(ctx context.Context, _ *gin.Context, f Found, by deployment.By) (deployment.Deployment, error) {
 			return s.Deployments.Start(ctx, f.Account, string(f.ID), by)
 		},
-		"delete": func(ctx context.Context, _ *gin.Context, f found, by deployment.By) (deployment.Deployment, error) {
+		"delete": func(ctx context.Context, _ *gin.Context, f Found, by deployment.By) (deployment.Deployment, error) {
 			return s.Deployments.Delete(ctx, f.Account, string(f.ID), by)
 		},
 	} {
@@ -122,32 +122,32 @@ func answers(d deployment.Deployment) string {
 // changes reports whether the visitor may change deployments of the account.
 func changes(v page.Visitor) bool { return v.Allows(account.ScopeWrite) && !v.All() }
 
-// found is the deployment that a path names, with the version.
-type found struct {
+// Found is the deployment that a path names, with the version.
+type Found struct {
 	deployment.Deployment
 	Shown  int  // the version that the page shows
 	Pinned bool // the path names the version
 }
 
 // find returns the deployment of the visitor's account that the path names, as portrait or portrait@2.
-func (s *Section) find(c *gin.Context, v page.Visitor) (found, error) {
+func (s *Section) find(c *gin.Context, v page.Visitor) (Found, error) {
 	name, digits, pinned := strings.Cut(c.Param("name"), "@")
 	d, err := s.Deployments.Find(c.Request.Context(), v.Account, name)
 	if err != nil {
-		return found{}, err
+		return Found{}, err
 	}
-	f := found{d, d.Live, pinned}
+	f := Found{d, d.Live, pinned}
 	if pinned {
 		f.Shown, err = strconv.Atoi(digits)
 		if _, ok := d.Version(f.Shown); !ok || err != nil {
-			return found{}, fault.New(fault.NotFound, fault.CodeVersionNotFound, "The deployment %s has no version %.20q.", d.Name, digits)
+			return Found{}, fault.New(fault.NotFound, fault.CodeVersionNotFound, "The deployment %s has no version %.20q.", d.Name, digits)
 		}
 	}
 	return f, nil
 }
 
 // path returns the path below Base of the page of a deployment.
-func (f found) path() string {
+func (f Found) path() string {
 	if f.Pinned {
 		return fmt.Sprintf("/deployments/%s@%d", f.Name, f.Shown)
 	}
@@ -155,7 +155,7 @@ func (f found) path() string {
 }
 
 // changing carries out a change of a deployment: POST /console/deployments/{name}/{change}.
-func (s *Section) changing(act func(context.Context, *gin.Context, found, deployment.By) (deployment.Deployment, error)) page.Action {
+func (s *Section) changing(act func(context.Context, *gin.Context, Found, deployment.By) (deployment.Deployment, error)) page.Action {
 	return func(c *gin.Context, v page.Visitor) (string, error) {
 		f, err := s.find(c, v)
 		if err != nil {
@@ -180,7 +180,7 @@ func author(c *gin.Context, v page.Visitor) (deployment.By, error) {
 }
 
 // promote has a version answer calls, all of them or a share.
-func (s *Section) promote(ctx context.Context, c *gin.Context, f found, by deployment.By) (deployment.Deployment, error) {
+func (s *Section) promote(ctx context.Context, c *gin.Context, f Found, by deployment.By) (deployment.Deployment, error) {
 	version, _ := strconv.Atoi(c.PostForm("version")) // 0 is no version, which is refused
 	percent, err := strconv.Atoi(c.PostForm("percent"))
 	if err != nil {

@@ -26,18 +26,18 @@ import (
 )
 
 // address returns the address of the API of a deployment.
-func (s *Section) address(c *gin.Context, f found) string {
+func (s *Section) address(c *gin.Context, f Found) string {
 	return s.Page.Edge.BaseURL(c.Request) + strings.TrimSuffix("/deployment"+strings.TrimPrefix(f.path(), "/deployments"), "/") + "/api/v2"
 }
 
 // snippets returns programs that make a call.
-func (s *Section) snippets(c *gin.Context, f found, inputs json.RawMessage) []form.Snippet {
+func (s *Section) snippets(c *gin.Context, f Found, inputs json.RawMessage) []form.Snippet {
 	body := append(append([]byte(`{"inputs":`), inputs...), '}')
 	return form.Snippets(s.address(c, f)+"/jobs", body, s.Page.Edge.Mode() != account.ModeNone)
 }
 
 // sent returns the form with the values that a browser sent, and the inputs that they are, nil if one has the wrong type.
-func (s *Section) sent(c *gin.Context, f found) (*form.Form, json.RawMessage, error) {
+func (s *Section) sent(c *gin.Context, f Found) (*form.Form, json.RawMessage, error) {
 	inputs, err := s.form(c, f)
 	if err != nil {
 		return nil, nil, err
@@ -74,7 +74,7 @@ func dataURL(data []byte) string {
 }
 
 // code shows programs that make the call of a form, and runs nothing: POST /console/deployments/{name}/code.
-func (s *Section) code(c *gin.Context, v page.Visitor, f found) (console.Page, error) {
+func (s *Section) code(c *gin.Context, v page.Visitor, f Found) (console.Page, error) {
 	inputs, body, err := s.sent(c, f)
 	if err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (s *Section) code(c *gin.Context, v page.Visitor, f found) (console.Page, e
 }
 
 // again shows a form as it was sent, with why it is refused.
-func (s *Section) again(c *gin.Context, v page.Visitor, f found, inputs *form.Form, body json.RawMessage,
+func (s *Section) again(c *gin.Context, v page.Visitor, f Found, inputs *form.Form, body json.RawMessage,
 	refused *callable.Invalid,
 ) (console.Page, error) {
 	shown, err := s.page(c, v, f, inputs)
@@ -117,7 +117,7 @@ const maxToken = 64
 
 // run calls the deployment with the values of the form: POST /console/deployments/{name}/run. The answer is the page with the call
 // beside the form, or the form with what is wrong.
-func (s *Section) run(c *gin.Context, v page.Visitor, f found) (console.Page, error) {
+func (s *Section) run(c *gin.Context, v page.Visitor, f Found) (console.Page, error) {
 	inputs, body, err := s.sent(c, f)
 	if err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func (s *Section) run(c *gin.Context, v page.Visitor, f found) (console.Page, er
 }
 
 // call records the call of a form. A form that is sent twice names the same job, and is one call.
-func (s *Section) call(c *gin.Context, v page.Visitor, f found, body json.RawMessage) (job.PublicID, error) {
+func (s *Section) call(c *gin.Context, v page.Visitor, f Found, body json.RawMessage) (job.PublicID, error) {
 	if err := s.Page.Edge.CheckSpace(c, v.Account); err != nil {
 		return "", err
 	}

@@ -27,7 +27,7 @@ import (
 // DeploymentPage is a deployment with a form of the inputs of one version.
 type DeploymentPage struct {
 	console.Frame
-	found
+	Found
 	Answered  string
 	Named     string   // account that an operator named in the address, or ""
 	Missing   []string // what the shown version lacks
@@ -73,7 +73,7 @@ const (
 )
 
 // show shows a deployment: GET /console/deployments/{name}.
-func (s *Section) show(c *gin.Context, v page.Visitor, f found) (console.Page, error) {
+func (s *Section) show(c *gin.Context, v page.Visitor, f Found) (console.Page, error) {
 	inputs, err := s.form(c, f)
 	if err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func (s *Section) show(c *gin.Context, v page.Visitor, f found) (console.Page, e
 }
 
 // form returns the form of the version that the page shows, with the defaults.
-func (s *Section) form(c *gin.Context, f found) (*form.Form, error) {
+func (s *Section) form(c *gin.Context, f Found) (*form.Form, error) {
 	schema, err := s.Deployments.Schema(c.Request.Context(), f.Deployment, f.Shown)
 	if err != nil {
 		return nil, err
@@ -108,11 +108,11 @@ func (s *Section) form(c *gin.Context, f found) (*form.Form, error) {
 }
 
 // page returns the page of a deployment with a form.
-func (s *Section) page(c *gin.Context, v page.Visitor, f found, inputs *form.Form) (*DeploymentPage, error) {
+func (s *Section) page(c *gin.Context, v page.Visitor, f Found, inputs *form.Form) (*DeploymentPage, error) {
 	ctx := c.Request.Context()
 	version, _ := f.Version(f.Shown)
 	shown := &DeploymentPage{
-		Frame: console.Frame{Title: f.Name, Live: true, Scripts: []string{"models.js"}}, found: f, Answered: answers(f.Deployment),
+		Frame: console.Frame{Title: f.Name, Live: true, Scripts: []string{"models.js"}}, Found: f, Answered: answers(f.Deployment),
 		Named: v.Named(), Drifted: version.Drifted, Fields: inputs.Fields, CanChange: changes(v),
 		CanRun: v.Allows(account.ScopeWrite) && !v.ByToken() && f.State == deployment.Ready,
 	}
