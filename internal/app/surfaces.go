@@ -74,6 +74,7 @@ func (in *Instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 		return in.follow(ctx, s.ends.Observe)
 	})
 	group.Go(func() error { return s.offered.Run(ctx) })
+	group.Go(func() error { return s.deployments.WatchDrift(ctx, in.log) })
 	return api.New(s.edge, s.all()...)
 }
 

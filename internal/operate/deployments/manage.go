@@ -72,6 +72,12 @@ var show = action.Of[*Service, owned, Deployment]{
 	Show: func(out *terminal.Printer, _ owned, d Deployment) {
 		out.Printf("%s: %s, answered by %s\n", d.Name, d.State, d.Answers())
 		showMissing(out, d)
+		for _, v := range d.Versions {
+			if len(v.Drifted) > 0 && (v.Number == d.Live || d.Share != nil && v.Number == d.Share.Version) {
+				out.Printf("since %s@%d was added, the definitions of these classes have changed: %s\n", d.Name, v.Number,
+					strings.Join(v.Drifted, ", "))
+			}
+		}
 		showSchema(out, d)
 		out.Printf("address: %s\n", d.Address)
 	},

@@ -140,6 +140,7 @@ func DatabaseChecks(pool *postgres.Pool, blobs func(context.Context) (blob.Store
 		{"stuck", "", d.silentJobs},
 		{"workforce", "", d.workers},
 		{"webhooks", "", d.webhooks},
+		{"drift", "", d.drift},
 		{"blobs", "check --data, or the bucket's settings", b.present},
 		{"orphan blobs", "check --data, or the bucket's settings", b.orphans},
 		{"bucket rules", "check the bucket's settings", b.rules},

@@ -82,8 +82,17 @@ func (s *Store) Recent(account, name string) (deployment.Deployment, bool) {
 
 // List implements deployment.Store.
 func (s *Store) List(ctx context.Context, account string) ([]deployment.Deployment, error) {
-	heads, err := postgres.Collect(ctx, s.pool, "list deployments", scanHead,
-		`select id::text, name, revision from deployments where account = $1 order by name`, account)
+	return s.list(ctx, `select id::text, name, revision from deployments where account = $1 order by name`, account)
+}
+
+// After implements deployment.Store.
+func (s *Store) After(ctx context.Context, after deployment.ID, limit int) ([]deployment.Deployment, error) {
+	return s.list(ctx, `select id::text, name, revision from deployments where $1 = '' or id > nullif($1, '')::uuid order by id limit $2`,
+		string(after), limit)
+}
+
+func (s *Store) list(ctx context.Context, sql string, args ...any) ([]deployment.Deployment, error) {
+	heads, err := postgres.Collect(ctx, s.pool, "list deployments", scanHead, sql, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -96,6 +105,20 @@ func (s *Store) List(ctx context.Context, account string) ([]deployment.Deployme
 		all = append(all, d)
 	}
 	return all, nil
+}
+
+// Drift is a version that answers calls and uses classes whose definition has changed since it was added.
+type Drift struct {
+	Account, Name string
+	Version       int
+	Classes       []string
+}
+
+// Drifted returns the drifted versions of all accounts that answer calls.
+func (s *Store) Drifted(ctx context.Context, limit int) ([]Drift, error) {
+	return postgres.Collect(ctx, s.pool, "list drifted versions", pgx.RowToStructByPos[Drift],
+		`select d.account, d.name, v.number, v.drifted from deployments d join deployment_versions v on v.deployment = d.id
+		where v.number in (d.live, d.share) and v.drifted <> '{}' order by d.account, d.name, v.number limit $1`, limit)
 }
 
 // fold returns the state of a deployment at a revision or a later one. It reads only the events that this process has not folded.
@@ -164,9 +187,13 @@ func (s *Store) queueRows(changes *eventstore.Changes, c deployment.Change) {
 			where id = $1 and account = $2 and name = $3 and salt = $9`, args...)
 	}
 	for _, e := range c.Events {
-		if added, ok := e.Data.(deployment.VersionAddedV1); ok {
-			digest := d.Versions[added.Version-1].Digest
-			changes.Queue(`insert into deployment_versions (deployment, number, digest) values ($1, $2, $3)`, string(d.ID), added.Version, digest[:])
+		switch e := e.Data.(type) {
+		case deployment.VersionAddedV1:
+			digest := d.Versions[e.Version-1].Digest
+			changes.Queue(`insert into deployment_versions (deployment, number, digest) values ($1, $2, $3)`, string(d.ID), e.Version, digest[:])
+		case deployment.DriftedV1:
+			changes.Queue(`update deployment_versions set drifted = $3 where deployment = $1 and number = $2`, string(d.ID), e.Version,
+				append([]string{}, e.Classes...))
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package deploymentstore_test
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -306,4 +308,41 @@ func (f fixture) judge(t *testing.T) {
 	}
 	t.Logf("calls by version: %v", calls)
 	require.Greater(t, min(calls[1], calls[2], calls[3]), 20)
+}
+
+func TestDriftIsRecordedOnceAndWithdrawn(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	run := func(context.Context, *node.Call) (node.Result, error) { return node.Result{}, nil }
+	first := &node.Class{Name: "Paint", Run: run, Inputs: []node.Input{{Name: "size", Type: node.Int}}}
+	other := &node.Class{Name: "Paint", Run: run, Inputs: []node.Input{{Name: "size", Type: node.Int}, {Name: "ink", Type: node.Int}}}
+	registry := func(c ...*node.Class) *node.Registry {
+		r, err := node.NewRegistry(c...)
+		require.NoError(t, err)
+		return r
+	}
+	prompt := json.RawMessage(`{"1":{"class_type":"Paint","inputs":{"size":1}}}`)
+	digests, err := callable.Digests(prompt, registry(first))
+	require.NoError(t, err)
+	_, err = f.Add(t.Context(), acme, "portrait", deployment.Content{Graph: prompt, Classes: digests}, by)
+	require.NoError(t, err)
+	for i, step := range []struct {
+		now     *node.Registry
+		drifted []string
+		events  int64
+	}{
+		{registry(first), nil, 3}, {registry(other), []string{"Paint"}, 4}, {registry(other), []string{"Paint"}, 4},
+		{registry(), []string{"Paint"}, 4}, {registry(first), nil, 5},
+	} {
+		f.Validator.Classes = step.now
+		require.NoError(t, f.NoteDrift(t.Context()))
+		d, err := f.Find(t.Context(), acme, "portrait")
+		require.NoError(t, err)
+		v, _ := d.Version(1)
+		require.Equal(t, step.drifted, v.Drifted, i)
+		require.Equal(t, step.events, d.Revision, i)
+		found, err := f.store.Drifted(t.Context(), 10)
+		require.NoError(t, err)
+		require.Len(t, found, len(step.drifted), i)
+	}
 }

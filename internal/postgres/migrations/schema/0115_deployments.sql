@@ -18,6 +18,7 @@ create table deployment_versions (
     deployment uuid    not null,
     number     integer not null,
     digest     bytea   not null check (length(digest) = 32),
+    drifted    text[]  not null default '{}', -- classes whose definition has changed since
     primary key (deployment, number)
 );
 create index deployment_versions_digest on deployment_versions (digest);
