@@ -419,6 +419,7 @@ CREATE TABLE public.deployment_versions (
     deployment uuid NOT NULL,
     number integer NOT NULL,
     digest bytea NOT NULL,
+    drifted text[] DEFAULT '{}'::text[] NOT NULL,
     CONSTRAINT deployment_versions_digest_check CHECK ((length(digest) = 32))
 );
 CREATE TABLE public.deployments (
