@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	sdkworker "go.temporal.io/sdk/worker"
@@ -152,6 +153,9 @@ func TestReconcileRepairsEachKindOfDifference(t *testing.T) {
 		orphan    job.ID = "bbbbbbbb-0000-4000-8000-000000000004" // has a workflow, but no stream
 		lost      job.ID = "bbbbbbbb-0000-4000-8000-000000000005" // runs; Temporal has no workflow for it
 		waiting   job.ID = "bbbbbbbb-0000-4000-8000-000000000006" // has a queue entry, but no stream
+		ahead     job.ID = "bbbbbbbb-0000-4000-8000-000000000007" // is queued; Temporal has run it to its end
+		ahead2    job.ID = "bbbbbbbb-0000-4000-8000-000000000008" // is queued; Temporal runs it
+		queued    job.ID = "bbbbbbbb-0000-4000-8000-000000000009" // is queued; Temporal does not know it
 	)
 	s := newSite(t)
 	e := s.newEngine(t, forever)
@@ -160,12 +164,19 @@ func TestReconcileRepairsEachKindOfDifference(t *testing.T) {
 		s.append(t, id, "local", job.TypeSubmitted, job.SubmittedV1{Document: job.Document{Inline: runnable}, Targets: []string{"9"}})
 		s.append(t, id, "local", job.TypeAdmitted, job.AdmittedV1{Run: 1})
 	}
-	s.append(t, forgotten, "local", job.TypeSubmitted, job.SubmittedV1{Document: job.Document{Inline: runnable}, Targets: []string{"9"}})
+	for _, id := range []job.ID{forgotten, ahead, ahead2, queued} {
+		s.append(t, id, "local", job.TypeSubmitted, job.SubmittedV1{Document: job.Document{Inline: runnable}, Targets: []string{"9"}})
+	}
 	s.fold(t)
-	s.exec(t, `insert into job_admissions (account, running, queued) values ('local', 3, 1)
-		on conflict (account) do update set running = 3, queued = 1`)
+	s.exec(t, `insert into job_admissions (account, running, queued) values ('local', 3, 4)
+		on conflict (account) do update set running = 3, queued = 4`)
 	s.exec(t, `insert into job_slots (job_id, account, run) values ($1, 'local', 1), ($2, 'local', 1), ($3, 'local', 1)`, closed, lost, stray)
-	s.exec(t, `insert into job_queue (job_id, account, number) values ($1, 'local', 0)`, waiting)
+	s.exec(t, `insert into job_queue (job_id, account, number) select unnest($1::uuid[]), 'local', 0`,
+		[]string{string(waiting), string(ahead), string(ahead2), string(queued)})
+	for _, id := range []job.ID{ahead, ahead2} {
+		e.start(t, id.WorkflowID(1), workflows.RunGraphName)
+	}
+	require.NoError(t, e.client.TerminateWorkflow(t.Context(), ahead.WorkflowID(1), "", "as if it had ended"))
 	e.start(t, closed.WorkflowID(1), workflows.RunGraphName)
 	require.NoError(t, e.client.TerminateWorkflow(t.Context(), closed.WorkflowID(1), "", "from outside"))
 	e.start(t, orphan.WorkflowID(1), workflows.RunGraphName)
@@ -187,6 +198,8 @@ func TestReconcileRepairsEachKindOfDifference(t *testing.T) {
 	require.Equal(t, map[string]string{
 		string(closed): "fail it; it can be retried", string(forgotten): "put it back into the queue", string(stray): "drop it",
 		string(waiting): "drop it",
+		string(ahead):   "delete the workflow; the job starts when it gets a slot",
+		string(ahead2):  "delete the workflow; the job starts when it gets a slot",
 		string(orphan):  "terminate " + orphan.WorkflowID(1), string(lost): "start it again",
 		string(lostCall): "continue it; no request is sent twice", string(strangeCall): "terminate " + strangeCall.WorkflowID(1),
 		string(lostAsset): "ingest it again",
@@ -205,6 +218,15 @@ func TestReconcileRepairsEachKindOfDifference(t *testing.T) {
 	require.Positive(t, s.count(t, `select count(*) from outbox where workflow_id like 'job-' || $1 || '%'`, lost))
 	require.Equal(t, 1, s.count(t, `select count(*) from events where stream = 'job-' || $1 and type = $2
 		and meta->>'reason' like '%closed from outside%'`, closed, job.TypeFailed))
+	require.Equal(t, 3, s.count(t, `select (select count(*) from job_queue where job_id = any($1)) + (select count(*) from job_slots
+		where job_id = any($1))`, []string{string(ahead), string(ahead2), string(queued)}), "they wait, or have got a slot")
+	for _, id := range []job.ID{ahead, ahead2} {
+		require.Eventually(t, func() bool { // Temporal deletes in the background
+			_, err := e.client.DescribeWorkflowExecution(t.Context(), id.WorkflowID(1), "")
+			var gone *serviceerror.NotFound
+			return errors.As(err, &gone)
+		}, time.Minute, 50*time.Millisecond, "the id can be used again")
+	}
 	for _, id := range []string{orphan.WorkflowID(1), strangeCall.WorkflowID(1)} {
 		d, err := e.client.DescribeWorkflowExecution(t.Context(), id, "")
 		require.NoError(t, err)
@@ -217,7 +239,7 @@ func TestReconcileRepairsEachKindOfDifference(t *testing.T) {
 		require.Equal(t, n, s.count(t, `select count(*) from outbox where workflow_id = $1`, workflow), workflow)
 	}
 	for event, n := range map[string]int{
-		audit.TypeRowDropped: 2, audit.TypeTermination: 2, job.TypeRequeued: 2, call.TypeRequeued: 1, asset.TypeRequeued: 1,
+		audit.TypeRowDropped: 2, audit.TypeTermination: 4, job.TypeRequeued: 2, call.TypeRequeued: 1, asset.TypeRequeued: 1,
 	} {
 		require.Equal(t, n, s.count(t, `select count(*) from events where type = $1 and meta->>'reason' = 'reconciled by the doctor'
 			and meta->>'actor' like 'operator:%'`, event), event)

@@ -183,12 +183,32 @@ func (r Reconciler) orphan(ctx context.Context, workflow string) ([]Repair, erro
 
 // terminate records the termination of a workflow with its actor and reason, and terminates it.
 func (r Reconciler) terminate(ctx context.Context, workflow string) error {
+	return r.remove(ctx, workflow, func() error {
+		return r.Client.TerminateWorkflow(ctx, workflow, "", "the event log has no stream for this workflow")
+	})
+}
+
+// delete records the termination of a workflow like terminate, and removes it from Temporal, so that its id can be used again.
+func (r Reconciler) delete(ctx context.Context, workflow string) error {
+	return r.remove(ctx, workflow, func() error {
+		d, err := r.Client.DescribeWorkflowExecution(ctx, workflow, "")
+		if err != nil {
+			return err
+		}
+		_, err = r.Client.WorkflowService().DeleteWorkflowExecution(ctx, &workflowservice.DeleteWorkflowExecutionRequest{
+			Namespace: r.Namespace, WorkflowExecution: d.GetWorkflowExecutionInfo().GetExecution(),
+		})
+		return err
+	})
+}
+
+func (r Reconciler) remove(ctx context.Context, workflow string, remove func() error) error {
 	err := operate.Record(ctx, r.Ops.Events, audit.ReconcileStream, gate.All, audit.TypeTermination, audit.TerminationV1{Workflow: workflow},
 		r.By)
 	if err != nil {
 		return err
 	}
-	if err := r.Client.TerminateWorkflow(ctx, workflow, "", "the event log has no stream for this workflow"); !isGone(err) {
+	if err := remove(); !isGone(err) {
 		return err
 	}
 	return nil

@@ -32,12 +32,13 @@ type Repair struct {
 
 // Reconciler compares the two stores.
 type Reconciler struct {
-	Ops    *jobs.Changes
-	Client client.Client
-	Tiers  job.Tiers
-	Calls  *callstore.Store
-	Assets *assetstore.Store
-	By     operate.Attribution
+	Ops       *jobs.Changes
+	Client    client.Client
+	Namespace string // of Client
+	Tiers     job.Tiers
+	Calls     *callstore.Store
+	Assets    *assetstore.Store
+	By        operate.Attribution
 }
 
 // Compare compares both stores in both directions. Only the first repair found for a job, call or asset counts: for
@@ -46,7 +47,7 @@ func (r Reconciler) Compare(ctx context.Context) ([]Repair, error) {
 	var all []Repair
 	known := map[string]bool{}
 	for _, compare := range []func(context.Context) ([]Repair, error){
-		r.orphanedRows, r.repairForgotten, r.unstarted, r.repairCalls,
+		r.orphanedRows, r.repairForgotten, r.unstarted, r.started, r.repairCalls,
 		r.repairIngestions, r.orphans,
 	} {
 		found, err := compare(ctx)
@@ -112,15 +113,41 @@ func (r Reconciler) repairForgotten(ctx context.Context) ([]Repair, error) {
 
 // unstarted returns slots without a running workflow.
 func (r Reconciler) unstarted(ctx context.Context) ([]Repair, error) {
+	return r.eachRun(ctx, func(ctx context.Context, after job.ID, limit int) ([]job.RunRef, error) {
+		return r.Ops.Jobs.RunningAfter(ctx, after, 0, limit)
+	}, r.slot)
+}
+
+// started returns queued jobs whose workflow Temporal already has, because the database was restored from an older backup. Such a
+// workflow keeps the job from starting when it gets a slot.
+func (r Reconciler) started(ctx context.Context) ([]Repair, error) {
+	return r.eachRun(ctx, r.Ops.Jobs.QueuedAfter, func(ctx context.Context, ref job.RunRef) ([]Repair, error) {
+		workflow := ref.Job.WorkflowID(ref.Run)
+		state, err := r.engine(ctx, workflow)
+		if err != nil || state == unknown {
+			return nil, err
+		}
+		return []Repair{{
+			Kind: "job", ID: string(ref.Job), Finding: "queued, but Temporal has a workflow for it: " + state,
+			Action: "delete the workflow; the job starts when it gets a slot",
+			Do:     func(ctx context.Context) error { return r.delete(ctx, workflow) },
+		}}, nil
+	})
+}
+
+// eachRun compares runs with Temporal, page by page.
+func (r Reconciler) eachRun(ctx context.Context, list func(ctx context.Context, after job.ID, limit int) ([]job.RunRef, error),
+	compare func(context.Context, job.RunRef) ([]Repair, error),
+) ([]Repair, error) {
 	var all []Repair
 	for after := job.ID(""); ; {
-		page, err := r.Ops.Jobs.RunningAfter(ctx, after, 0, reconcilePage)
+		page, err := list(ctx, after, reconcilePage)
 		if err != nil {
 			return nil, err
 		}
 		for _, ref := range page {
 			after = ref.Job
-			found, err := r.slot(ctx, ref)
+			found, err := compare(ctx, ref)
 			if err != nil {
 				return nil, err
 			}

@@ -68,6 +68,13 @@ func (s *Store) RunningAfter(ctx context.Context, after job.ID, age time.Duratio
 	return s.slots.RunningAfter(ctx, s.pool, string(after), age, limit)
 }
 
+// QueuedAfter returns the first runs of up to limit jobs that wait for a slot, in order of their ids from the first one after the
+// given id ("" = from the start).
+func (s *Store) QueuedAfter(ctx context.Context, after job.ID, limit int) ([]job.RunRef, error) {
+	return postgres.Collect(ctx, s.pool, "list queued jobs", kind.Scan,
+		`select job_id::text, account, $3::int from job_queue where job_id > $1 order by job_id limit $2`, afterID(after), limit, firstRun)
+}
+
 func afterID(id job.ID) string {
 	if id == "" {
 		return uuid.Nil.String()
