@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/millrace-dev/millrace/activities/attempt"
 	"github.com/millrace-dev/millrace/internal/domain/call"
@@ -96,11 +95,7 @@ const maxInputText = 256
 func formatInputs(args node.Args) json.RawMessage {
 	shown := make(map[string][]string, len(args))
 	for name, value := range args {
-		text := node.Describe(value)
-		if len(text) > maxInputText {
-			text = strings.ToValidUTF8(text[:maxInputText], "") + "…"
-		}
-		shown[name] = []string{text}
+		shown[name] = []string{fault.Shorten(node.Describe(value), maxInputText)}
 	}
 	raw, err := json.Marshal(shown)
 	if err != nil {

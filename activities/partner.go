@@ -229,8 +229,5 @@ func refusalText(r *call.Refusal) string {
 			text += "; " + field + ": " + v.Msg
 		}
 	}
-	if len(text) > maxProviderText {
-		text = text[:maxProviderText] + "…"
-	}
-	return text
+	return fault.Shorten(text, maxProviderText)
 }

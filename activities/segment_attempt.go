@@ -16,6 +16,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/stream"
 )
 
@@ -134,10 +135,7 @@ func (s *segmentAttempt) problem(cause error) string {
 		}
 		return r
 	}, comfyui.WithoutPaths(cause.Error()))
-	if len(text) > maxSegmentProblem {
-		return strings.ToValidUTF8(text[:maxSegmentProblem], "") + "…"
-	}
-	return text
+	return fault.Shorten(text, maxSegmentProblem)
 }
 
 // maxSegmentProblem bounds the recorded reason why an attempt ended.

@@ -7,6 +7,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/internal/fault"
 )
 
 // Search attributes of workflows. Temporal stores them in the clear.
@@ -65,9 +66,5 @@ func (r *graphRun) summary(units []int) string {
 		}
 		names = append(names, r.plan.Nodes[u])
 	}
-	text := strings.Join(names, ", ")
-	if len(text) > maxSummary {
-		text = strings.ToValidUTF8(text[:maxSummary], "") + "…"
-	}
-	return text
+	return fault.Shorten(strings.Join(names, ", "), maxSummary)
 }

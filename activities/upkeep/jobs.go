@@ -57,11 +57,6 @@ const (
 	sweepLimit = 5000 // bound of the jobs of one sweep
 )
 
-// finalStates are the states of jobs that retention removes.
-func finalStates() []job.State {
-	return []job.State{job.Succeeded, job.Failed, job.Canceled, job.Expired}
-}
-
 // ExpireJobs ends jobs that waited in the queue past their retention, retires ended jobs past it, and removes the
 // events of jobs that every view has removed. It deletes archives past their own retention. It does not change
 // running jobs. A job that cannot be retired is logged and does not stop the sweep.
@@ -121,7 +116,7 @@ func (r *Retention) expireWaiting(ctx context.Context, before time.Time, done *J
 }
 
 func (r *Retention) retireEnded(ctx context.Context, before time.Time, done *JobSweep) error {
-	return r.overdue(ctx, finalStates(), before, func(page []job.Overdue) error {
+	return r.overdue(ctx, job.FinalStates(), before, func(page []job.Overdue) error {
 		for _, o := range page {
 			if o.Job.ExpiresAt(r.Policy.Retention).After(r.Policy.now()) {
 				continue // the job ended late

@@ -93,7 +93,7 @@ func (s *Surface) getHistory(c *gin.Context) error {
 // finished reads ?max_items= and ?offset= and returns that part of the finished jobs,
 // the newest first.
 func (s *Surface) finished(c *gin.Context) ([]job.Job, error) {
-	o := jobs.Order{States: []job.State{job.Succeeded, job.Failed, job.Canceled, job.Expired}, Limit: maxHistory}
+	o := jobs.Order{States: job.FinalStates(), Limit: maxHistory}
 	if text := c.Query("max_items"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil {

@@ -364,7 +364,7 @@ func parseContractStates(list string) ([]job.State, error) {
 	var states []job.State
 	for _, word := range request.CommaList(list) {
 		known := false
-		for _, s := range jobio.AllStates() {
+		for _, s := range job.States() {
 			if contractState(s) == word {
 				states, known = append(states, s), true
 			}

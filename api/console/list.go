@@ -96,7 +96,7 @@ func readFilter(c *gin.Context, v page.Visitor) (filter, error) {
 	get := f.values.Get
 	f.Text, f.Class, f.Model, f.Server, f.Code, f.Cause = get("q"), get("class"), get("model"), get("server"), get("code"), get("cause")
 	if status := job.State(get("status")); status != "" {
-		if !slices.Contains(jobio.AllStates(), status) {
+		if !slices.Contains(job.States(), status) {
 			return f, fault.New(fault.Invalid, "", "%q is not a state of a job.", string(status))
 		}
 		f.States = []job.State{status}
@@ -204,7 +204,7 @@ func (s *Surface) list(c *gin.Context, v page.Visitor) (console.Page, error) {
 func (s *Surface) describe(shown *ListPage, f filter, v page.Visitor) {
 	shown.Status = f.values.Get("status")
 	shown.Chips = append(shown.Chips, console.Chip{Text: "all", Query: f.query(v, "status", ""), Current: shown.Status == ""})
-	for _, state := range jobio.AllStates() {
+	for _, state := range job.States() {
 		shown.Chips = append(shown.Chips, console.Chip{
 			Text: string(state), Query: f.query(v, "status", string(state)), Current: shown.Status == string(state),
 		})

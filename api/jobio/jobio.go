@@ -240,11 +240,6 @@ func Find(c *gin.Context, reader Reader) (job.Job, error) {
 	return j, err
 }
 
-// AllStates returns every state of a job.
-func AllStates() []job.State {
-	return []job.State{job.Queued, job.Running, job.Canceling, job.Succeeded, job.Failed, job.Canceled, job.Expired}
-}
-
 // Queue reads the queue of an account; jobstore.Store implements it.
 type Queue interface {
 	// Remaining returns how many of the account's jobs have not ended.

@@ -205,7 +205,7 @@ func v2Query(c *gin.Context) (q jobs.Query, err error) {
 	}
 	for _, word := range request.CommaList(c.Query("status")) {
 		state := job.State(word)
-		if !slices.Contains(jobio.AllStates(), state) {
+		if !slices.Contains(job.States(), state) {
 			return q, httperr.Invalidf("status %q is not a state of a job", word)
 		}
 		q.States = append(q.States, state)

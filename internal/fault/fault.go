@@ -203,3 +203,12 @@ func stateSentence(state string) string {
 	}
 	return sentence + " (SQLSTATE " + state + ")"
 }
+
+// Shorten returns text if it has at most most bytes. Otherwise it returns at most that many bytes of its beginning, cut between
+// characters, and "…".
+func Shorten(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}

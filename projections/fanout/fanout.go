@@ -223,6 +223,3 @@ func (f *Fanout) HandleFrame(frame stream.Frame) {
 		f.hub.Publish(frame.Account, e.frame(frame)...)
 	}
 }
-
-// Watches reports whether the account has subscribers on this replica.
-func (f *Fanout) Watches(account string) bool { return f.hub.Watched(account) > 0 }

@@ -32,7 +32,7 @@ const newest = 32
 // JustEnded returns those of the account's newest jobs that have ended since a time, oldest first.
 func (r *Reader) JustEnded(ctx context.Context, account string, since time.Time) ([]job.Job, error) {
 	page, err := r.List(ctx, account, Query{
-		States: []job.State{job.Succeeded, job.Failed, job.Canceled, job.Expired}, Limit: newest,
+		States: job.FinalStates(), Limit: newest,
 	})
 	slices.Reverse(page.Jobs)
 	return slices.DeleteFunc(page.Jobs, func(j job.Job) bool { return j.EndedAt == nil || j.EndedAt.Before(since) }), err

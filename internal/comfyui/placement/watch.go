@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -189,12 +188,7 @@ func publicProblem(err error) string {
 }
 
 // cut bounds the text of a problem.
-func cut(text string) string {
-	if len(text) > maxProblem {
-		return strings.ToValidUTF8(text[:maxProblem], "") + "…"
-	}
-	return text
-}
+func cut(text string) string { return fault.Shorten(text, maxProblem) }
 
 // see reads everything from a server that placement needs.
 func (w *watcher) see(ctx context.Context, c comfyui.Server, s *server.Server) error {

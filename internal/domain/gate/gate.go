@@ -37,9 +37,6 @@ func ParseMode(s string) (Mode, error) {
 // Starts reports whether waiting jobs start.
 func (m Mode) Starts() bool { return m == Open || m == Draining }
 
-// Accepts reports whether new jobs are accepted.
-func (m Mode) Accepts() bool { return m == Open || m == Paused }
-
 // drainRetry is the Retry-After for a draining queue. Maintenance by an operator takes minutes.
 const drainRetry = 30 * time.Second
 

@@ -46,16 +46,16 @@ const (
 	Expired   State = "expired"
 )
 
-// Final reports whether the state is final.
-func (s State) Final() bool {
-	switch s {
-	case Succeeded, Canceled, Failed, Expired:
-		return true
-	case Queued, Running, Canceling:
-		return false
-	}
-	return false
+// States returns every state.
+func States() []State {
+	return append([]State{Queued, Running, Canceling}, FinalStates()...)
 }
+
+// FinalStates returns the states that a job does not leave.
+func FinalStates() []State { return []State{Succeeded, Failed, Canceled, Expired} }
+
+// Final reports whether the state is final.
+func (s State) Final() bool { return slices.Contains(FinalStates(), s) }
 
 // Job is the folded state of one job. Views store its JSON encoding.
 type Job struct {

@@ -4,9 +4,9 @@ package label
 
 import (
 	"fmt"
+	"github.com/millrace-dev/millrace/internal/fault"
 	"regexp"
 	"slices"
-	"strings"
 )
 
 // Max bounds the labels of one list.
@@ -23,18 +23,10 @@ func Parse(labels []string) ([]string, error) {
 	out := []string{}
 	for _, l := range labels {
 		if !form.MatchString(l) {
-			return nil, fmt.Errorf("%q is not a label: letters, digits and . _ : / -, at most 63", shorten(l))
+			return nil, fmt.Errorf("%q is not a label: letters, digits and . _ : / -, at most 63", fault.Shorten(l, 100))
 		}
 		out = append(out, l)
 	}
 	slices.Sort(out)
 	return slices.Compact(out), nil
-}
-
-func shorten(text string) string {
-	const most = 100
-	if len(text) > most {
-		return strings.ToValidUTF8(text[:most], "") + "…"
-	}
-	return text
 }

@@ -200,12 +200,7 @@ func ParseURL(text string) (string, error) {
 	return u.String(), nil
 }
 
-func shorten(text string) string {
-	if len(text) > 100 {
-		return strings.ToValidUTF8(text[:100], "") + "…"
-	}
-	return text
-}
+func shorten(text string) string { return fault.Shorten(text, 100) }
 
 // ParseLabels returns the labels sorted and without duplicates.
 func ParseLabels(labels []string) ([]string, error) {

@@ -143,12 +143,7 @@ func textOf(value json.RawMessage) (text string) {
 // maxShown bounds a text that an error repeats, in bytes.
 const maxShown = 200
 
-func clipped(text string) string {
-	if len(text) <= maxShown {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxShown], "") + "…"
-}
+func clipped(text string) string { return fault.Shorten(text, maxShown) }
 
 // names lists the names of the inputs.
 func (s *Schema) names() string {

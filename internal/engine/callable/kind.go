@@ -13,6 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/node/remote"
+	"github.com/millrace-dev/millrace/internal/fault"
 )
 
 var errNoValue = errors.New("it takes the output of another node")
@@ -54,7 +55,7 @@ func (d *deriver) input(f field) (Input, error) {
 		return Input{}, err
 	}
 	about := definitionOf(declared)
-	in := Input{Kind: kind, Description: clippedTo(about.Tooltip, maxDescription), Title: about.Display}
+	in := Input{Kind: kind, Description: fault.Shorten(about.Tooltip, maxDescription), Title: about.Display}
 	switch {
 	case kind == Choice:
 		in.Choices = choicesOf(n, declared)
@@ -77,13 +78,6 @@ func (d *deriver) input(f field) (Input, error) {
 
 // maxDescription bounds the description of an input, in bytes.
 const maxDescription = 1000
-
-func clippedTo(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
-}
 
 // declared returns the declaration of a node's input, including an input that a selected choice adds.
 func (d *deriver) declared(n *graph.Node, class *node.Class, name string) (node.Input, bool) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/node/python"
+	"github.com/millrace-dev/millrace/internal/fault"
 )
 
 // longList is the number of options above which an error does not list them.
@@ -278,12 +279,7 @@ func readable(raw any) bool {
 	return err == nil && json.Unmarshal(encoded, &back) == nil
 }
 
-func shortened(text string) string {
-	if len(text) <= maxQuoted {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxQuoted], "") + "…"
-}
+func shortened(text string) string { return fault.Shorten(text, maxQuoted) }
 
 func asFloat(value any) (float64, bool) {
 	switch v := value.(type) {

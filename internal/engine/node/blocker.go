@@ -1,6 +1,8 @@
 package node
 
-import "strings"
+import (
+	"github.com/millrace-dev/millrace/internal/fault"
+)
 
 // Blocker is an output value that keeps the nodes that read it from running. Each of these nodes returns the Blocker
 // from all of its outputs in turn. The first node that reads a Blocker with a message reports the message and passes
@@ -14,10 +16,7 @@ const maxBlockMessage = 1024
 
 // message returns the message, cut to its bound.
 func (b Blocker) message() string {
-	if len(b.Message) <= maxBlockMessage {
-		return b.Message
-	}
-	return strings.ToValidUTF8(b.Message[:maxBlockMessage], "") + "…"
+	return fault.Shorten(b.Message, maxBlockMessage)
 }
 
 // blocked returns the Blocker among the arguments of a call. A Blocker with a message takes precedence over one

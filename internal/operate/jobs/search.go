@@ -81,18 +81,17 @@ func (s Service) search(ctx context.Context, f filter, limit int) (l listed, err
 func statesOf(names []string) ([]job.State, error) {
 	states := make([]job.State, len(names))
 	for i, name := range names {
-		if states[i] = job.State(name); !slices.Contains(allStates, states[i]) {
+		if states[i] = job.State(name); !slices.Contains(job.States(), states[i]) {
 			return nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "%q is not a state of a job; the states are %s", name, stateNames())
 		}
 	}
 	return states, nil
 }
 
-var allStates = []job.State{job.Queued, job.Running, job.Canceling, job.Succeeded, job.Failed, job.Canceled, job.Expired}
-
 func stateNames() string {
-	names := make([]string, len(allStates))
-	for i, state := range allStates {
+	all := job.States()
+	names := make([]string, len(all))
+	for i, state := range all {
 		names[i] = string(state)
 	}
 	return strings.Join(names, ", ")

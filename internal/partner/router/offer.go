@@ -146,13 +146,7 @@ func (o Offers) notFound(s *catalog.Snapshot, id string, access account.Access) 
 }
 
 // shorten cuts a text of the caller for use in an answer.
-func shorten(s string) string {
-	const most = 200
-	if len(s) > most {
-		return s[:most] + "…"
-	}
-	return s
-}
+func shorten(s string) string { return fault.Shorten(s, 200) }
 
 // acceptable checks the body, which must be one JSON object that matches the model's schema.
 func acceptable(m *catalog.Model, inv call.Invocation) error {

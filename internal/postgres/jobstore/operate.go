@@ -56,12 +56,6 @@ func requeued(ref job.RunRef, actor, reason string) eventlog.Append {
 		eventlog.NewEvent(job.TypeRequeued, job.RequeuedV1{Run: ref.Run}))
 }
 
-// Requeued returns how often a job was restarted.
-func (s *Store) Requeued(ctx context.Context, id job.ID) (times int, err error) {
-	err = s.pool.QueryRow(ctx, `select count(*) from events where stream = $1 and type = $2`, id.Stream(), job.TypeRequeued).Scan(&times)
-	return times, postgres.Classify(err, "count the restarts of job "+string(id))
-}
-
 // RunningAfter returns up to limit runs that have had a slot for at least age and wait for no intent, in order of
 // their jobs' ids from the first one after the given id ("" = from the start). Paging visits every run.
 func (s *Store) RunningAfter(ctx context.Context, after job.ID, age time.Duration, limit int) ([]job.RunRef, error) {

@@ -2,7 +2,6 @@ package image
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
@@ -79,11 +78,7 @@ const maxShown = 256
 
 // formatValue formats a value for an error.
 func formatValue(value any) string {
-	text := python.Str(value)
-	if len(text) > maxShown {
-		return strings.ToValidUTF8(text[:maxShown], "") + "…"
-	}
-	return text
+	return fault.Shorten(python.Str(value), maxShown)
 }
 
 // fingerprintFile makes the file's content part of the cache signature.
