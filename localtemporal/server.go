@@ -52,6 +52,9 @@ func tuning() dynamicconfig.StaticClient {
 		// Writes of one shard at a time, by default one. A task that meets a waiting worker is written within a second or
 		// begins again: with slow commits behind one another, tasks of a busy shard would begin again for minutes.
 		dynamicconfig.ShardIOConcurrency.Key(): 8,
+		// How long one write may take. A write that fails, by default after five seconds, makes its whole shard read its state again,
+		// and every task of it fails until then. A database that stalls for longer on a busy machine would cause this again and again.
+		dynamicconfig.ShardIOTimeout.Key(): 30 * time.Second,
 		// Finished tasks are kept in memory until acknowledged; the default of 30 s makes each look-up long.
 		dynamicconfig.TransferProcessorUpdateAckInterval.Key():   time.Second,
 		dynamicconfig.VisibilityProcessorUpdateAckInterval.Key(): 2 * time.Second,
