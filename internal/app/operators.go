@@ -37,6 +37,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/internal/telemetry"
 	"github.com/millrace-dev/millrace/projections"
+	projected "github.com/millrace-dev/millrace/projections/jobs"
 	"github.com/millrace-dev/millrace/projections/webhooks"
 )
 
@@ -151,7 +152,8 @@ func (in *Instance) OperatedWebhooks() *operatewebhooks.Service {
 // OperatedDeployments returns the service of operators for deployments.
 func (in *Instance) OperatedDeployments() *deployments.Service {
 	return &deployments.Service{
-		Deployments: in.Deployments(nil), Accounts: accountstore.New(in.pool), Base: cmp.Or(in.cfg.PublicURL, "http://"+in.cfg.Addr),
+		Deployments: in.Deployments(in.JobService()), Accounts: accountstore.New(in.pool), Base: cmp.Or(in.cfg.PublicURL, "http://"+in.cfg.Addr),
+		Jobs: projected.NewReader(in.pool, in.types, nil), Sources: in.sources(), Blobs: in.blobs,
 	}
 }
 

@@ -143,6 +143,9 @@ func (t Tiers) CheckLabels(ctx context.Context, id string, labels []string) erro
 
 // Bounds implements job.Tiers.
 func (t Tiers) Bounds(ctx context.Context, id string) (job.Bounds, error) {
+	if _, hidden := account.ShadowOf(id); hidden {
+		return job.Bounds{Slots: 1, QueueDepth: t.cfg.QueueDepth}, nil
+	}
 	tier := account.TierLocal
 	if id != account.LocalID && t.Accounts != nil {
 		a, err := t.Accounts(ctx, id)

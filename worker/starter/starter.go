@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/millrace-dev/millrace/activities/modelcall"
+	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/domain/job"
@@ -120,13 +121,20 @@ type target struct {
 	repeated bool
 }
 
+// lowest is the last of Temporal's priorities; 3 is the default.
+const lowest = 5
+
 // maxFairnessKey is Temporal's bound on a fairness key, in bytes.
 const maxFairnessKey = 64
 
 // fairness makes Temporal distribute queued tasks by account and not only by age: however many nodes of one account
 // are ready, the next task of another account waits for at most one of them.
 func (t target) fairness() temporal.Priority {
-	return temporal.Priority{FairnessKey: t.account[:min(len(t.account), maxFairnessKey)]}
+	p := temporal.Priority{FairnessKey: t.account[:min(len(t.account), maxFairnessKey)]}
+	if _, hidden := account.ShadowOf(t.account); hidden {
+		p.PriorityKey = lowest
+	}
+	return p
 }
 
 // startOn starts a workflow once. A running id is a success, and so is a used one unless to.repeated is set.

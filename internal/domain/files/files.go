@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	accounts "github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/node"
@@ -152,13 +153,13 @@ func (s *Service) Create(ctx context.Context) (blob.Writer, error) {
 
 // ForAccount returns the account's files for reading, which validation needs.
 func (s *Service) ForAccount(account string) node.Files {
-	return &accountFiles{service: s, account: account}
+	return &accountFiles{service: s, account: accounts.Reads(account)}
 }
 
 // ForNode returns the account's files for one node of one run. The files that the node saves become assets of the
 // job.
 func (s *Service) ForNode(run job.RunRef, nodeID string) *NodeFiles {
-	return &NodeFiles{accountFiles: accountFiles{service: s, account: run.Account, job: string(run.Job)}, run: run, node: nodeID}
+	return &NodeFiles{accountFiles: accountFiles{service: s, account: accounts.Reads(run.Account), job: string(run.Job)}, run: run, node: nodeID}
 }
 
 type accountFiles struct {
@@ -310,10 +311,21 @@ func (f *NodeFiles) saving(save node.Save) (Saving, error) {
 	producer := asset.Producer{Job: string(f.run.Job), Run: f.run.Run, Node: f.node, Index: save.Index}
 	return Saving{
 		Asset:   asset.OutputID(producer.Job, producer.Run, producer.Node, producer.Index),
-		Account: f.account, Folder: save.Folder, Subfolder: strings.TrimSuffix(dir, "/"), Prefix: name,
+		Account: f.run.Account, Folder: save.Folder, Subfolder: strings.TrimSuffix(dir, "/"), Prefix: name,
 		Suffix: save.Suffix, Producer: producer, ContentType: save.ContentType,
-		Width: save.Width, Height: save.Height, ExpiresAt: f.service.deadline(f.service.opts.OutputRetention),
+		Width: save.Width, Height: save.Height, ExpiresAt: f.service.deadline(f.retention()),
 	}, nil
+}
+
+// shadowRetention is how long the outputs of hidden accounts are kept.
+const shadowRetention = 24 * time.Hour
+
+// retention returns how long an output is kept; 0 = for ever.
+func (f *NodeFiles) retention() time.Duration {
+	if _, hidden := accounts.ShadowOf(f.run.Account); hidden {
+		return shadowRetention
+	}
+	return f.service.opts.OutputRetention
 }
 
 func (f *NodeFiles) store(ctx context.Context, write func(io.Writer) error) (blob.Stored, error) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	accounts "github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
@@ -18,13 +19,13 @@ import (
 // if another file of the same name is uploaded later. A reference that is malformed, unknown, of another account or
 // unreadable is missing_asset.
 func (s *Service) ResolveAssets(ctx context.Context, account string, g *graph.Graph) error {
-	return s.resolve(ctx, Viewer{Account: account}, g)
+	return s.resolve(ctx, Viewer{Account: accounts.Reads(account)}, g)
 }
 
 // ResolveForJob is ResolveAssets for an accepted job. Its assets can be read until it has ended, even after their
 // deadlines.
 func (s *Service) ResolveForJob(ctx context.Context, run job.RunRef, g *graph.Graph) error {
-	return s.resolve(ctx, Viewer{Account: run.Account, Job: string(run.Job)}, g)
+	return s.resolve(ctx, Viewer{Account: accounts.Reads(run.Account), Job: string(run.Job)}, g)
 }
 
 func (s *Service) resolve(ctx context.Context, who Viewer, g *graph.Graph) error {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/engine/node"
@@ -137,7 +138,7 @@ func (s *Service) Submit(ctx context.Context, sub Submission) (Submitted, error)
 	if err != nil {
 		return Submitted{}, err
 	}
-	if p, ok := files.(pinner); ok {
+	if p, ok := files.(pinner); ok && account.Reads(sub.Account) == sub.Account { // files of another account are not kept for a job
 		n.Pins = p.Pinned()
 	}
 	admission, err := s.Store.Submit(ctx, n)

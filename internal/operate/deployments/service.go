@@ -11,10 +11,13 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/deployment"
+	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/callable"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate/action"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
+	"github.com/millrace-dev/millrace/projections/jobs"
 )
 
 // Service implements the operators' commands on deployments.
@@ -22,6 +25,9 @@ type Service struct {
 	Deployments *deployment.Service
 	Accounts    *accountstore.Store
 	Base        string // address of the service, with which those of deployments begin
+	Jobs        *jobs.Reader
+	Sources     job.Sources
+	Blobs       blob.Store
 }
 
 // Actions are what operators do to deployments.
@@ -39,7 +45,7 @@ The versions of workers are the matter of "millrace workers".`,
   millrace deployments promote portrait@2
   millrace deployments rollback portrait --reason "faces are blurred"`,
 	Actions: []action.For[*Service]{
-		list, show, versions, promote, rollback, stop, start, remove, export, diff,
+		list, show, versions, promote, rollback, stop, start, remove, export, diff, shadow,
 	},
 }
 
