@@ -108,6 +108,7 @@ type Instance struct {
 	starts, ingestions   *load.Gate // before the relay: they give way to these requests
 
 	statements atomic.Int64            // statements that the pool has sent
+	late       atomic.Int64            // jobs whose workflow task is late
 	payloads   converter.DataConverter // converts the payloads that Temporal stores
 	attributes namespace.Attributes    // whether workflows have search attributes
 }

@@ -36,7 +36,7 @@ import (
 func (in *Instance) startWorker(ctx context.Context, group *errgroup.Group) {
 	stops := activities.NewStops()
 	sweeper := sweep.JobSweeper{
-		Client: in.client, Slots: in.jobs, Queues: in.jobs, Ender: in.jobs, Tiers: in.tiers, Log: in.log,
+		Client: in.client, Slots: in.jobs, Queues: in.jobs, Ender: in.jobs, Tiers: in.tiers, Log: in.log, Late: &in.late,
 	}
 	group.Go(func() error { return sweeper.Run(ctx) })
 	group.Go(func() error { return in.follow(ctx, stops.Observe) })

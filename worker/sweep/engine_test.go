@@ -18,6 +18,7 @@ type engine[ID ~string] struct {
 	client.Client
 	status map[ID]enums.WorkflowExecutionStatus
 	broken ID // cannot be asked about
+	tasks  map[ID]*workflowpb.PendingWorkflowTaskInfo
 }
 
 func (e engine[ID]) DescribeWorkflowExecution(_ context.Context, id, _ string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
@@ -26,7 +27,9 @@ func (e engine[ID]) DescribeWorkflowExecution(_ context.Context, id, _ string) (
 	}
 	for known, status := range e.status {
 		if strings.Contains(id, string(known)) {
-			return &workflowservice.DescribeWorkflowExecutionResponse{WorkflowExecutionInfo: &workflowpb.WorkflowExecutionInfo{Status: status}}, nil
+			return &workflowservice.DescribeWorkflowExecutionResponse{
+				WorkflowExecutionInfo: &workflowpb.WorkflowExecutionInfo{Status: status}, PendingWorkflowTask: e.tasks[known],
+			}, nil
 		}
 	}
 	return nil, serviceerror.NewNotFound("no such workflow")

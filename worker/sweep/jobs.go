@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"go.temporal.io/api/enums/v1"
@@ -52,6 +53,7 @@ type JobSweeper struct {
 	Log    *slog.Logger
 	Every  time.Duration // default 30 s
 	Age    time.Duration // minimum age of a slot before it is checked; default 30 s
+	Late   *atomic.Int64 // set to the number of checked jobs whose workflow task is late; nil = not counted
 
 	reviver *Reviver[job.RunRef, job.ID]
 }
@@ -78,7 +80,11 @@ func (s *JobSweeper) Sweep(ctx context.Context) error {
 			Revive: s.revive,
 		}
 	}
-	return s.reviver.Sweep(ctx)
+	err := s.reviver.Sweep(ctx)
+	if s.Late != nil {
+		s.Late.Store(s.reviver.late)
+	}
+	return err
 }
 
 // Admit gives free slots to waiting jobs, account by account.

@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/enums/v1"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/worker/sweep"
@@ -207,3 +210,41 @@ func (b *batch) Requeue(ctx context.Context, id job.ID, actor, reason string) er
 }
 
 func (*slots) ForgetMarks(context.Context) error { return nil }
+
+// A job whose workflow task waits for a worker, is not answered by the worker that took it, or is tried again and again, is late.
+func TestSweepCountsLateWorkflowTasks(t *testing.T) {
+	t.Parallel()
+	ago := func(d time.Duration) *timestamppb.Timestamp { return timestamppb.New(time.Now().Add(-d)) }
+	scheduled, started := enums.PENDING_WORKFLOW_TASK_STATE_SCHEDULED, enums.PENDING_WORKFLOW_TASK_STATE_STARTED
+	for name, c := range map[string]struct {
+		task *workflowpb.PendingWorkflowTaskInfo
+		late int64
+	}{
+		"no task":            {nil, 0},
+		"waits for a second": {&workflowpb.PendingWorkflowTaskInfo{State: scheduled, ScheduledTime: ago(time.Second), Attempt: 1}, 0},
+		"waits for a minute": {&workflowpb.PendingWorkflowTaskInfo{State: scheduled, ScheduledTime: ago(time.Minute), Attempt: 1}, 1},
+		"taken a second ago, after a minute": {
+			&workflowpb.PendingWorkflowTaskInfo{State: started, ScheduledTime: ago(time.Minute), StartedTime: ago(time.Second), Attempt: 1}, 0,
+		},
+		"taken a minute ago": {
+			&workflowpb.PendingWorkflowTaskInfo{State: started, ScheduledTime: ago(time.Minute), StartedTime: ago(time.Minute), Attempt: 1}, 1,
+		},
+		"second try": {&workflowpb.PendingWorkflowTaskInfo{State: scheduled, ScheduledTime: ago(0), Attempt: 2}, 0},
+		"third try":  {&workflowpb.PendingWorkflowTaskInfo{State: scheduled, ScheduledTime: ago(0), Attempt: 3}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			id, other := job.NewID(), job.NewID()
+			looked := all(running, id, other)
+			looked.tasks = map[job.ID]*workflowpb.PendingWorkflowTaskInfo{id: c.task}
+			s := &slots{held: []job.RunRef{{Job: id, Account: "a", Run: 1}, {Job: other, Account: "a", Run: 1}}}
+			var late atomic.Int64
+			late.Store(7)
+			sweeper := sweep.JobSweeper{Client: looked, Slots: s, Ender: s, Tiers: s, Log: slog.New(slog.DiscardHandler), Late: &late}
+			for range 2 {
+				require.NoError(t, sweeper.Sweep(t.Context()))
+				require.Equal(t, c.late, late.Load(), "each round counts anew")
+			}
+		})
+	}
+}

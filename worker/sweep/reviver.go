@@ -44,7 +44,8 @@ type Reviver[T any, ID ~string] struct {
 	Revive func(ctx context.Context, work T, state WorkflowState) (bool, error)
 
 	pacer *restartPacer[ID]
-	found bool // the last round revived work
+	found bool  // the last round revived work
+	late  int64 // workflows that this round found late
 }
 
 // Run sweeps at an interval until ctx ends.
@@ -70,7 +71,7 @@ func (r *Reviver[T, ID]) Sweep(ctx context.Context) error {
 	if found {
 		age = min(age, soon/2)
 	}
-	r.found = false
+	r.found, r.late = false, 0
 	var failed []error
 	for after := ID(""); ; {
 		page, err := r.List(ctx, after, age, sweepLimit)
@@ -98,6 +99,9 @@ func (r *Reviver[T, ID]) Sweep(ctx context.Context) error {
 // check revives work unless its workflow is running or was restarted recently.
 func (r *Reviver[T, ID]) check(ctx context.Context, work T, id ID, workflow string) error {
 	state, err := StateOf(ctx, r.Client, workflow)
+	if state.Late() {
+		r.late++
+	}
 	if err != nil || state.Open() || !r.pacer.due(id, time.Now()) {
 		return err
 	}

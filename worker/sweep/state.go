@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
@@ -14,6 +15,20 @@ import (
 type WorkflowState struct {
 	Known  bool // Temporal has the workflow
 	Status enums.WorkflowExecutionStatus
+	Waits  time.Duration // how long its workflow task has waited for a worker, or for the worker that took it; 0 = there is none
+	Tries  int           // how often that task was tried, because it timed out or failed
+}
+
+const (
+	// LateAfter is how long a workflow task may wait: several times the timeout with which a worker takes it.
+	LateAfter = 30 * time.Second
+	// lateTries is the number of tries from which a task counts as late, however short each is.
+	lateTries = 3
+)
+
+// Late reports whether the workflow does not go on, because its workflow task waits for long or times out again and again.
+func (s WorkflowState) Late() bool {
+	return s.Open() && (s.Waits > LateAfter || s.Tries >= lateTries)
 }
 
 // Open reports whether the workflow has not ended. A paused workflow has not ended.
@@ -47,7 +62,15 @@ func StateOf(ctx context.Context, c client.Client, workflow string) (WorkflowSta
 	case err != nil:
 		return WorkflowState{}, fmt.Errorf("read the state of workflow %s: %w", workflow, err)
 	}
-	return WorkflowState{Known: true, Status: d.GetWorkflowExecutionInfo().GetStatus()}, nil
+	state := WorkflowState{Known: true, Status: d.GetWorkflowExecutionInfo().GetStatus()}
+	if task := d.GetPendingWorkflowTask(); task != nil {
+		since := task.GetScheduledTime()
+		if task.GetState() == enums.PENDING_WORKFLOW_TASK_STATE_STARTED {
+			since = task.GetStartedTime()
+		}
+		state.Waits, state.Tries = time.Since(since.AsTime()), int(task.GetAttempt())
+	}
+	return state, nil
 }
 
 // String returns a text for log lines.

@@ -17,10 +17,13 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/operate/views"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/jobstore"
 	"github.com/millrace-dev/millrace/internal/postgres/livestore"
 	"github.com/millrace-dev/millrace/internal/postgres/operatestore"
 	"github.com/millrace-dev/millrace/projections"
 	"github.com/millrace-dev/millrace/worker"
+	"github.com/millrace-dev/millrace/worker/sweep"
 )
 
 // Limits of the checks: from the first, an operator should act; from the second, clients are affected.
@@ -186,6 +189,40 @@ type temporalDoctor struct {
 	client    client.Client
 	namespace string
 	queue     string
+}
+
+// taskDoctor checks the workflow tasks of jobs.
+type taskDoctor struct {
+	client client.Client
+	pool   *postgres.Pool
+}
+
+// maxDescribed bounds the jobs whose workflow is read.
+const maxDescribed = 100
+
+func (d taskDoctor) late(ctx context.Context) (Finding, error) {
+	runs, err := jobstore.New(d.pool, nil).RunningAfter(ctx, "", sweep.LateAfter, maxDescribed)
+	if err != nil {
+		return Finding{}, err
+	}
+	var late []string
+	for _, ref := range runs {
+		state, err := sweep.StateOf(ctx, d.client, ref.Job.WorkflowID(ref.Run))
+		if err != nil {
+			return Finding{}, err
+		}
+		if state.Late() {
+			late = append(late, fmt.Sprintf("job %s for %s, try %d", ref.Job, inspect.Span(state.Waits), state.Tries))
+		}
+	}
+	if len(late) == 0 {
+		return Finding{Status: Healthy, Detail: fmt.Sprintf("none is late, of %d jobs that have had a slot for %s", len(runs),
+			inspect.Span(sweep.LateAfter))}, nil
+	}
+	return Finding{
+		Status: Warning, Detail: fmt.Sprintf("%d jobs do not go on: their workflow task waits or times out: %s", len(late), list(late)),
+		Remedy: "the machine, Temporal or its database is overloaded, or no worker has this version: see its log, and millrace workers list",
+	}, nil
 }
 
 func (d temporalDoctor) server(ctx context.Context) (Finding, error) {

@@ -153,13 +153,22 @@ func diskChecks(cfg config.Config) []Check {
 }
 
 // temporalChecks examine Temporal and its workers.
-func temporalChecks(cfg config.Config, c client.Client) []Check {
+func temporalChecks(cfg config.Config, c client.Client, pool *postgres.Pool) []Check {
 	t := temporalDoctor{client: c, namespace: cfg.TemporalNamespace, queue: cfg.TaskQueue}
-	return []Check{
+	checks := []Check{
 		{"temporal", "check TEMPORAL_ADDRESS and TEMPORAL_NAMESPACE", t.server},
 		{"workers", "start one: millrace serve --roles worker", t.graphWorkers},
 		{"asset workers", "start one: millrace serve --roles worker", t.assetWorkers},
 		{"model workers", "start one: millrace serve --roles worker", t.modelWorkers},
 		{"export workers", "start one: millrace serve --roles worker", t.exportWorkers},
 	}
+	if pool != nil {
+		checks = append(checks, TaskCheck(c, pool))
+	}
+	return checks
+}
+
+// TaskCheck finds jobs that do not go on because their workflow task is late.
+func TaskCheck(c client.Client, pool *postgres.Pool) Check {
+	return Check{"workflow tasks", "", taskDoctor{c, pool}.late}
 }

@@ -32,7 +32,8 @@ func (d Deployment) Examine(ctx context.Context) (Examined, error) {
 		Check: "version", Status: Healthy,
 		Detail: fmt.Sprintf("millrace %s, %s, %s/%s", version.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH),
 	}}
-	if pool, err := d.Database(ctx); err != nil {
+	pool, err := d.Database(ctx)
+	if err != nil {
 		findings = append(findings, Finding{
 			Check: "database", Status: Failing, Detail: operate.ErrorLine(err), Remedy: "start PostgreSQL, or set DATABASE_URL or --data",
 		})
@@ -46,7 +47,7 @@ func (d Deployment) Examine(ctx context.Context) (Examined, error) {
 		f.Check = "temporal"
 		findings = append(findings, f)
 	} else {
-		findings = append(findings, RunChecks(ctx, temporalChecks(*d.Config, c))...)
+		findings = append(findings, RunChecks(ctx, temporalChecks(*d.Config, c, pool))...)
 	}
 	return Examined{WithoutDatabase(findings)}, nil
 }

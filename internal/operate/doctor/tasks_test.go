@@ -1,0 +1,70 @@
+//go:build unix
+
+package doctor_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/common/v1"
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/taskqueue/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
+	"github.com/millrace-dev/millrace/internal/operate/doctor"
+	"github.com/millrace-dev/millrace/internal/postgres/storetest"
+)
+
+// A job whose workflow task fails or times out again and again does not go on, while Temporal and the workers look healthy.
+func TestDoctorReportsLateWorkflowTasks(t *testing.T) {
+	t.Parallel()
+	pool := storetest.OpenPool(t, storetest.NewDatabase(t))
+	address, namespace := temporaltest.Namespace(t)
+	c, err := client.DialContext(t.Context(), client.Options{HostPort: address, Namespace: namespace})
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	check := func() doctor.Finding {
+		return doctor.RunChecks(t.Context(), []doctor.Check{doctor.TaskCheck(c, pool)})[0]
+	}
+	require.Equal(t, doctor.Healthy, check().Status)
+
+	id := job.NewID()
+	_, err = pool.Exec(t.Context(), `insert into job_slots (job_id, account, run, admitted_at) values ($1, 'a', 1, now() - interval '1 minute')`, id)
+	require.NoError(t, err)
+	engine, queue := c.WorkflowService(), &taskqueue.TaskQueue{Name: "late"}
+	_, err = engine.StartWorkflowExecution(t.Context(), &workflowservice.StartWorkflowExecutionRequest{
+		Namespace: namespace, WorkflowId: id.WorkflowID(1), RequestId: uuid.NewString(), WorkflowType: &common.WorkflowType{Name: "w"}, TaskQueue: queue,
+	})
+	require.NoError(t, err)
+	f := check()
+	require.Equal(t, doctor.Healthy, f.Status, "its task has just been scheduled")
+	require.Contains(t, f.Detail, "of 1 jobs")
+	for failed := 0; failed < 2; {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		task, err := engine.PollWorkflowTaskQueue(ctx, &workflowservice.PollWorkflowTaskQueueRequest{
+			Namespace: namespace, TaskQueue: queue, Identity: "failing",
+		})
+		cancel()
+		require.NoError(t, err)
+		if len(task.GetTaskToken()) == 0 {
+			continue // a poll may end without a task
+		}
+		_, err = engine.RespondWorkflowTaskFailed(t.Context(), &workflowservice.RespondWorkflowTaskFailedRequest{
+			Namespace: namespace, TaskToken: task.GetTaskToken(), Identity: "failing",
+			Cause: enums.WORKFLOW_TASK_FAILED_CAUSE_WORKFLOW_WORKER_UNHANDLED_FAILURE,
+		})
+		require.NoError(t, err)
+		failed++
+	}
+	f = check()
+	require.Equal(t, doctor.Warning, f.Status, f.Detail)
+	require.Contains(t, f.Detail, string(id))
+	require.Contains(t, f.Detail, "try 3")
+	require.NotEmpty(t, f.Remedy)
+}
