@@ -44,3 +44,13 @@ func TestListsOfLabelsAreChecked(t *testing.T) {
 	}
 	require.Error(t, check(make([]string, 33)...))
 }
+
+func TestRefusedLabelIsNamedWithThoseThatAreAllowed(t *testing.T) {
+	t.Parallel()
+	err := account.Labels{Allowed: []string{"eu", "sdxl"}}.Check([]string{"eu", "us"})
+	require.ErrorContains(t, err, `"us": it may use eu, sdxl`)
+	var refused *fault.Error
+	require.ErrorAs(t, err, &refused)
+	require.Equal(t, map[string]any{"label": "us"}, refused.Details)
+	require.ErrorContains(t, account.Labels{Allowed: []string{}}.Check([]string{"eu"}), `"eu": it may not use labels`)
+}
