@@ -30,6 +30,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/jobs"
 	"github.com/millrace-dev/millrace/internal/operate/queues"
 	"github.com/millrace-dev/millrace/internal/operate/servers"
+	"github.com/millrace-dev/millrace/internal/operate/sessions"
 	"github.com/millrace-dev/millrace/internal/operate/views"
 	"github.com/millrace-dev/millrace/internal/operate/webhooks"
 )
@@ -49,6 +50,7 @@ type Deps struct {
 	Servers        *servers.Service
 	Webhooks       *webhooks.Service
 	Deployments    *deployments.Service
+	Sessions       sessions.Service
 	Doctor         doctor.Examiner
 	Metrics        http.Handler   // nil = no route for metrics
 	TrustedProxies []netip.Prefix // proxies whose X-Forwarded-For is trusted
@@ -120,6 +122,7 @@ func (s *server) table() map[string]route {
 	addActions(all, accounts.Keys, s.Accounts)
 	addActions(all, servers.Actions, s.Servers)
 	addActions(all, webhooks.Actions, s.Webhooks)
+	addActions(all, sessions.Actions, s.Sessions)
 	addActions(all, doctor.Actions, s.Doctor)
 	addActions(all, deployments.Actions, s.Deployments)
 	addActions(all, deployments.Deploying, s.Deployments)

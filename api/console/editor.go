@@ -101,6 +101,7 @@ func (s *Editor) showSignIn(c *gin.Context, status int, wanted string) {
 	if id, err := job.ParsePublicID(wanted); err == nil {
 		sign.Job = id
 	}
+	sign.Offer(s.edge, "/"+ofJob(wanted))
 	s.pages.Write(c, status, sign)
 }
 
@@ -137,6 +138,9 @@ func (s *Editor) signIn(c *gin.Context) error {
 // signOut removes the key from the browser: POST /editor/signout.
 func (s *Editor) signOut(c *gin.Context) error {
 	if err := s.checkOrigin(c.Request); err != nil {
+		return err
+	}
+	if err := s.pages.EndSession(c, s.edge.EditorKey(c.Request)); err != nil {
 		return err
 	}
 	http.SetCookie(c.Writer, s.edge.EditorCookie(c.Request, ""))

@@ -160,13 +160,13 @@ func (e *Edge) editorCookie(r *http.Request) (name string, secure bool, path str
 func (e *Edge) SignedIn(r *http.Request) (account.Identity, error) {
 	key := ""
 	if e.opts.Mode != account.ModeNone {
-		key = e.cookieKey(r)
+		key = e.EditorKey(r)
 	}
 	return e.Auth.Authenticate(r.Context(), key)
 }
 
-// cookieKey returns the key in the editor's cookie, or "".
-func (e *Edge) cookieKey(r *http.Request) string {
+// EditorKey returns the key in the editor's cookie, or "".
+func (e *Edge) EditorKey(r *http.Request) string {
 	name, _, _ := e.editorCookie(r)
 	return CookieKey(r, name, editorOwner, e.Cookies)
 }
@@ -177,7 +177,7 @@ func (e *Edge) RequestSecret(c *gin.Context) (string, error) {
 	if secret := Credential(c.Request); secret != "" || !c.GetBool(cookiesCount) {
 		return secret, nil
 	}
-	key := e.cookieKey(c.Request)
+	key := e.EditorKey(c.Request)
 	if key != "" && !e.SameOrigin(c.Request) {
 		return "", fault.New(fault.Denied, fault.CodeForbidden, "a browser's sign-in is valid for pages of this origin only")
 	}

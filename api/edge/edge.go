@@ -79,7 +79,8 @@ type Deps struct {
 	KeysOfV2 Authenticator // checks the keys of the v2 API, which takes no tokens; nil = Auth
 	Space    Space
 	Storage  Storage
-	Cookies  Sealer // seals the keys in an editor's cookies; nil = cookies are not credentials
+	Cookies  Sealer  // seals the keys in an editor's cookies; nil = cookies are not credentials
+	People   *People // who sign in with OpenID Connect; nil = nobody does
 	Logger   *slog.Logger
 
 	Deployments Deployments // nil = there are none

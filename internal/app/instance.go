@@ -93,6 +93,7 @@ type Instance struct {
 	catalog  *catalog.Catalog
 	auth     edge.Authenticator // checks the credentials of clients
 	keys     edge.Authenticator // checks the keys of accounts; nil = there are no accounts
+	people   *edge.People       // who sign in with OpenID Connect; nil = nobody does
 	tokens   edge.Authenticator // checks JSON Web Tokens; nil = none are accepted
 	credits  *accountstore.Credits
 	callEnds *call.Watch

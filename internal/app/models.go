@@ -14,10 +14,12 @@ import (
 
 	"github.com/millrace-dev/millrace/activities"
 	"github.com/millrace-dev/millrace/activities/modelcall"
+	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/internal/config"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/domain/job/credentials"
+	"github.com/millrace-dev/millrace/internal/domain/session"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/outbound"
@@ -27,8 +29,10 @@ import (
 	"github.com/millrace-dev/millrace/internal/partner/router"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 	"github.com/millrace-dev/millrace/internal/postgres/callstore"
+	"github.com/millrace-dev/millrace/internal/postgres/sessionstore"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/internal/storage/signedurl"
+	"github.com/millrace-dev/millrace/internal/web/openid"
 	"github.com/millrace-dev/millrace/internal/web/webtoken"
 	"github.com/millrace-dev/millrace/worker"
 	"github.com/millrace-dev/millrace/worker/sweep"
@@ -246,7 +250,7 @@ func (in *Instance) openAuth(context.Context) (err error) {
 		opts.Log = in.log
 		var accounts webtoken.Accounts = accountstore.NewTokenAccounts(in.pool, in.events, in.settings.create)
 		if in.settings.mode != account.ModeKeys {
-			accounts = localAccount{}
+			accounts = account.OnlyLocal{}
 		}
 		if in.tokens, err = webtoken.New(opts, accounts); err != nil {
 			return err
@@ -266,16 +270,20 @@ func (in *Instance) openAuth(context.Context) (err error) {
 	case account.ModeNone:
 		in.auth = account.Anyone{}
 	}
+	if o := in.cfg.OpenID; err == nil && o.Issuer != "" && len(in.roles) > 0 {
+		err = in.openPeople(o)
+	}
 	return err
 }
 
-// localAccount is the only account in the modes none and token.
-type localAccount struct{}
-
-// AccountOf implements webtoken.Accounts.
-func (localAccount) AccountOf(_ context.Context, n account.TokenClaims) (account.Account, error) {
-	if n.Text != account.LocalID {
-		return account.Account{}, fault.New(fault.NotFound, "", "the account does not exist: modes none and token have only the local account")
-	}
-	return account.Account{ID: account.LocalID, Tier: account.TierLocal, Active: true}, nil
+// openPeople makes what signs people in with OpenID Connect.
+func (in *Instance) openPeople(o config.OpenID) error {
+	provider, err := openid.New(openid.Options{
+		Issuer: o.Issuer, ClientID: o.Client, Secret: o.Secret, Scopes: o.Scopes, GroupsClaim: o.Claim, Domains: o.Domains,
+		Rules: in.settings.grants, Lasts: o.Session,
+		HTTP: outbound.New(outbound.Options{}).HTTP([]string{o.Endpoint()}, openid.Timeout),
+	})
+	in.people = &edge.People{Sessions: session.Sessions{Store: sessionstore.New(in.pool, in.events)}, Provider: provider}
+	in.auth = account.KeysOrTokens{Keys: in.auth, Tokens: in.people, Shaped: session.Shaped}
+	return err
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/domain/server"
+	"github.com/millrace-dev/millrace/internal/domain/session"
 	"github.com/millrace-dev/millrace/internal/domain/webhook"
 	"github.com/millrace-dev/millrace/internal/web/webtoken"
 )
@@ -33,8 +34,9 @@ type settings struct {
 	slots      account.Slots // jobs of an account that run at the same time, by tier
 	create     account.Tier  // tier of accounts that are created when a token first names them; "" = none are created
 	tokens     webtoken.Options
-	web        string   // address of the server whose web files of custom nodes an editor loads; "" = none
-	comfyOrg   []string // addresses of the servers that receive credentials of Comfy.org
+	grants     session.Rules // of people who sign in with OpenID Connect
+	web        string        // address of the server whose web files of custom nodes an editor loads; "" = none
+	comfyOrg   []string      // addresses of the servers that receive credentials of Comfy.org
 	packRoutes []packroutes.Rule
 	steps      []call.Step
 	windows    []call.Window
@@ -71,6 +73,10 @@ func parse(cfg config.Config) (s settings, err error) {
 			Claim: t.Claim, Tier: t.Tier, Scopes: t.Scopes, Begins: t.Begins, Skew: t.Skew,
 		}
 		check("MILLRACE_JWT_SECRET, MILLRACE_JWT_JWKS", s.tokens.Check())
+	}
+	if cfg.OpenID.Issuer != "" {
+		s.grants, err = session.ParseRules(cfg.OpenID.Grants, s.mode.OnlyAccount(), cfg.OpenID.Domains)
+		check("MILLRACE_OIDC_GRANTS", err)
 	}
 	if cfg.Servers.Web != "" {
 		s.web, err = server.ParseURL(cfg.Servers.Web)

@@ -241,6 +241,7 @@ func (s *surfaces) openEdge(ctx context.Context) (err error) {
 	})
 	deps := edge.Deps{
 		Auth: s.in.auth, KeysOfV2: s.in.keys, Space: readiness{s.in}, Storage: s.in.storage, Logger: s.in.log, Deployments: s.deployments,
+		People: s.in.people,
 	}
 	if s.media, err = blob.Origins(ctx, s.in.blobs); err != nil {
 		return err

@@ -26,6 +26,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/jobs"
 	"github.com/millrace-dev/millrace/internal/operate/queues"
 	"github.com/millrace-dev/millrace/internal/operate/servers"
+	"github.com/millrace-dev/millrace/internal/operate/sessions"
 	"github.com/millrace-dev/millrace/internal/operate/views"
 	"github.com/millrace-dev/millrace/internal/operate/webhooks"
 )
@@ -62,6 +63,7 @@ Start with:  millrace dev`,
 		group(s, views.Actions, onLog(viewService)), group(s, accounts.Actions, onLog(accountService)),
 		group(s, accounts.Keys, onLog(accountService)), group(s, queues.Actions, onLog(queueService)),
 		group(s, servers.Actions, openServers), group(s, webhooks.Actions, openWebhooks),
+		group(s, sessions.Actions, onLog(sessionService)),
 		group(s, deployments.Actions, openDeployments), deployCommand(s),
 	)
 	finish(root)

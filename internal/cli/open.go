@@ -20,6 +20,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/jobs"
 	"github.com/millrace-dev/millrace/internal/operate/queues"
 	"github.com/millrace-dev/millrace/internal/operate/servers"
+	"github.com/millrace-dev/millrace/internal/operate/sessions"
 	"github.com/millrace-dev/millrace/internal/operate/views"
 	"github.com/millrace-dev/millrace/internal/operate/webhooks"
 	"github.com/millrace-dev/millrace/internal/postgres"
@@ -84,6 +85,10 @@ func assetService(s *shell.Shell, pool *postgres.Pool) assets.Service {
 
 func viewService(s *shell.Shell, pool *postgres.Pool, events *eventstore.Store) views.Service {
 	return views.Service{Pool: pool, Events: events, Base: s.Config.PublicURL, Session: s.Session()}
+}
+
+func sessionService(_ *shell.Shell, pool *postgres.Pool, events *eventstore.Store) sessions.Service {
+	return sessions.New(pool, events)
 }
 
 func queueService(_ *shell.Shell, pool *postgres.Pool, events *eventstore.Store) queues.Service {

@@ -64,6 +64,7 @@ type Config struct {
 	Bucket         Bucket        // the bucket for blobs; without a name, blobs are files in the data directory
 	Router         Router        // the model router
 	Tokens         Tokens        // JSON Web Tokens
+	OpenID         OpenID        // the sign-in of people
 	Webhooks       Webhooks      // messages to accounts
 	Servers        Servers       // ComfyUI servers
 	AssetRetention time.Duration // MILLRACE_ASSET_RETENTION, retention of uploads without one of their own; 0 = for ever
@@ -164,7 +165,7 @@ func Default() Config {
 		Exports:      Exports{Files: 2000, Bytes: 10 << 30, Retention: 24 * time.Hour},
 		JobRetention: 30 * 24 * time.Hour, UploadIdle: 30 * time.Second, ScanTimeout: time.Minute, MaxSockets: 2000, MaxStreams: 64,
 		Logs: "info", LogFormat: "text", StopAfter: 10 * time.Second, Router: defaultRouter(), Webhooks: defaultWebhooks(),
-		Servers: defaultServers(),
+		Servers: defaultServers(), OpenID: defaultOpenID(),
 	}
 }
 
@@ -239,7 +240,7 @@ func flag(env string, field func(*Config) *bool) setting {
 }
 
 var settings = slices.Concat(generalSettings, temporalSettings, routerSettings, tokenSettings, webhookSettings, serverSettings,
-	telemetrySettings)
+	telemetrySettings, openIDSettings)
 
 var generalSettings = []setting{
 	text("MILLRACE_ROLES", func(c *Config) *string { return &c.Roles }),
@@ -381,7 +382,8 @@ func Variables() []string {
 
 // Validate reports all invalid settings of c, each with its remedy.
 func (c Config) Validate() error {
-	return errors.Join(c.checkAuth(), c.checkURLs(), c.checkBounds(), c.Bucket.check(), c.Temporal.check(), c.Router.check())
+	return errors.Join(c.checkAuth(), c.checkURLs(), c.checkBounds(), c.Bucket.check(), c.Temporal.check(), c.Router.check(),
+		c.checkOpenID())
 }
 
 // Warnings returns valid but doubtful settings, each with its remedy.
@@ -425,11 +427,7 @@ func (c Config) checkAuth() error {
 
 func (c Config) loopback() bool {
 	host, _, err := net.SplitHostPort(c.Addr)
-	if err != nil {
-		return false
-	}
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.IsLoopback()
+	return err == nil && isLoopback(host)
 }
 
 func (c Config) checkURLs() error {

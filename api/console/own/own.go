@@ -104,6 +104,18 @@ func (r *Section) Routes() []edge.Route {
 // changes reports whether the visitor may change data of the account.
 func changes(v page.Visitor) bool { return v.Allows(account.ScopeWrite) && !v.ByToken() }
 
+// keeps reports whether the visitor may make changes that outlast a session.
+func keeps(v page.Visitor) bool { return changes(v) && lasting(v) == nil }
+
+// lasting refuses changes of operators, and changes that would outlast the session of a person: whoever leaves a group must
+// not keep a key or an endpoint.
+func lasting(v page.Visitor) error {
+	if v.Person() != "" && !v.ByToken() {
+		return fault.New(fault.Denied, fault.CodeForbidden, "Keys and webhooks outlast your session. Ask an operator for them, or sign in with a key.")
+	}
+	return owner(v)
+}
+
 // owner refuses changes by operators, which need a reason and have pages of their own.
 func owner(v page.Visitor) error {
 	if v.ByToken() {
@@ -132,7 +144,7 @@ func (r *Section) keys(c *gin.Context, v page.Visitor) (console.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	shown := &KeysPage{Frame: console.Frame{Title: "Keys"}, CanChange: changes(v)}
+	shown := &KeysPage{Frame: console.Frame{Title: "Keys"}, CanChange: keeps(v)}
 	for _, k := range all {
 		shown.Keys = append(shown.Keys, OwnKey{Key: k, Used: strings.HasPrefix(v.Key(), k.Prefix) && k.Prefix != ""})
 	}
@@ -145,7 +157,7 @@ func attribution(c *gin.Context, v page.Visitor) operate.Attribution {
 
 // issueKey makes a key and shows its secret, once: POST /console/keys.
 func (r *Section) issueKey(c *gin.Context, v page.Visitor) (console.Page, error) {
-	if err := owner(v); err != nil {
+	if err := lasting(v); err != nil {
 		return nil, err
 	}
 	var scopes []account.Scope
@@ -171,7 +183,7 @@ func (r *Section) issueKey(c *gin.Context, v page.Visitor) (console.Page, error)
 
 // revokeKey revokes a key of the account: POST /console/keys/revoke.
 func (r *Section) revokeKey(c *gin.Context, v page.Visitor) (string, error) {
-	if err := owner(v); err != nil {
+	if err := lasting(v); err != nil {
 		return "", err
 	}
 	return "/keys", r.Accounts.RevokeKey(c.Request.Context(), v.Account, c.PostForm("key"), attribution(c, v))

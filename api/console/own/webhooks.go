@@ -54,12 +54,12 @@ func (r *Section) webhooks(c *gin.Context, v page.Visitor) (console.Page, error)
 	if err != nil {
 		return nil, err
 	}
-	return &WebhooksPage{Frame: console.Frame{Title: "Webhooks"}, Endpoints: all, Kinds: webhook.Kinds(), CanChange: changes(v)}, nil
+	return &WebhooksPage{Frame: console.Frame{Title: "Webhooks"}, Endpoints: all, Kinds: webhook.Kinds(), CanChange: keeps(v)}, nil
 }
 
 // register registers an endpoint and shows its secret, once: POST /console/webhooks.
 func (r *Section) register(c *gin.Context, v page.Visitor) (console.Page, error) {
-	if err := owner(v); err != nil {
+	if err := lasting(v); err != nil {
 		return nil, err
 	}
 	address, description := strings.TrimSpace(c.PostForm("url")), strings.TrimSpace(c.PostForm("description"))
@@ -88,7 +88,7 @@ func (r *Section) endpoint(c *gin.Context, v page.Visitor) (webhook.EndpointWith
 func (r *Section) webhook(c *gin.Context, v page.Visitor, e webhook.EndpointWithURL) (console.Page, error) {
 	shown := &WebhookPage{
 		Frame: console.Frame{Title: "Webhook", Live: true, Every: refreshEvery}, Of: e, Status: webhook.State(c.Query("status")),
-		States: webhook.States(), CanChange: changes(v), Notice: describeReplay(c.Query("replayed")),
+		States: webhook.States(), CanChange: keeps(v), Notice: describeReplay(c.Query("replayed")),
 	}
 	if shown.Status != "" && !slices.Contains(shown.States, shown.Status) {
 		return nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "%.32q is not a state of a delivery.", string(shown.Status))
@@ -133,7 +133,7 @@ func describeReplay(text string) string {
 
 // changeWebhook applies the command of the path to an endpoint: POST /console/webhooks/{id}/{change}.
 func (r *Section) changeWebhook(c *gin.Context, v page.Visitor) (string, error) {
-	if err := owner(v); err != nil {
+	if err := lasting(v); err != nil {
 		return "", err
 	}
 	e, err := r.endpoint(c, v)

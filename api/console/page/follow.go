@@ -146,6 +146,10 @@ func (f *follower) ended(err error) {
 
 // stillValid reports whether the key that opened a page is still valid.
 func (s *Server) stillValid(ctx context.Context, v Visitor) bool {
+	if v.person != "" {
+		_, err := s.Edge.People.Find(ctx, v.secret)
+		return !fault.Is(err, fault.Unauthenticated) && !fault.Is(err, fault.Denied)
+	}
 	if v.token {
 		return s.operates(v.secret)
 	}
@@ -233,8 +237,10 @@ func (f *follower) write(frame []byte) error {
 // SignInPage asks for a key.
 type SignInPage struct {
 	console.Frame
-	Wrong bool
-	Job   job.PublicID // job that the editor opens after the sign-in, or ""
+	Wrong    bool
+	Job      job.PublicID // job that the editor opens after the sign-in, or ""
+	Provider string       // host of the provider where people sign in, or ""
+	Return   string       // path of the page to which they return
 }
 
 // Write writes a page that needs no visitor.
@@ -282,7 +288,7 @@ func (s *Server) frame(c *gin.Context, p console.Page, v *Visitor) {
 	}
 	f.Editor = s.Edge.Cookies != nil
 	f.SignIn = s.Edge.Mode() != account.ModeNone
-	f.Account, f.All = v.Account, v.All()
+	f.Account, f.All, f.Person = v.Account, v.All(), v.person
 	f.Name, f.Switch, f.Find = v.name, v.token && s.Edge.Mode() == account.ModeKeys, s.Index != nil
 	f.Query = template.URL(named(*v)) // encoded
 	path := strings.TrimPrefix(c.Request.URL.Path, s.base)
@@ -305,7 +311,9 @@ func named(v Visitor) string {
 
 // ShowSignIn shows the sign-in page; wrong reports that the given key is not valid.
 func (s *Server) ShowSignIn(c *gin.Context, status int, wrong bool) {
-	s.Write(c, status, &SignInPage{Frame: console.Frame{Title: "Sign in"}, Wrong: wrong})
+	p := &SignInPage{Frame: console.Frame{Title: "Sign in"}, Wrong: wrong}
+	p.Offer(s.Edge, c.Request.URL.RequestURI())
+	s.Write(c, status, p)
 }
 
 // maxReason bounds a reason, in bytes.

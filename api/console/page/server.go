@@ -20,6 +20,7 @@ import (
 	"github.com/millrace-dev/millrace/api/limit"
 	"github.com/millrace-dev/millrace/api/live"
 	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/domain/session"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate/records"
 	"github.com/millrace-dev/millrace/internal/web/console"
@@ -27,11 +28,6 @@ import (
 
 // Base is the path of all pages except those around an editor.
 const Base = "/console"
-
-const (
-	cookieName  = "millrace_console"
-	cookieOwner = "console" // owner of the sealed key of a browser
-)
 
 // MaxForm bounds the body of a form, in bytes.
 const MaxForm = 16 << 10
@@ -98,7 +94,8 @@ type Visitor struct {
 	Operator bool // may see the pages of operators
 	Operates bool // may make the changes of operators
 	secret   string
-	token    bool   // the secret is the operators'
+	person   string // name of the person who signed in with OpenID Connect, or ""
+	token    bool   // the secret is the operators', or the session of one
 	named    string // account that an operator named in the address, or that owns what the address names
 	name     string // name of the account, or ""
 }
@@ -228,7 +225,10 @@ func (s *Server) visitor(c *gin.Context, need Access) (Visitor, error) {
 		}
 	}
 	if s.operates(key) {
-		return s.operator(c, need, key)
+		return s.operator(c, need, Visitor{secret: key})
+	}
+	if s.Edge.People != nil && session.Shaped(key) {
+		return s.inSession(c, need, key)
 	}
 	id, err := s.Edge.Auth.Authenticate(c.Request.Context(), key)
 	if err != nil {
@@ -238,18 +238,27 @@ func (s *Server) visitor(c *gin.Context, need Access) (Visitor, error) {
 	v := Visitor{
 		Identity: id, name: s.accountName(c, id.Account), Operator: mode != account.ModeKeys, Operates: mode == account.ModeNone, secret: key,
 	}
+	return v, v.check(need)
+}
+
+// check refuses a visitor of an account who does not have the required access.
+func (v Visitor) check(need Access) error {
 	switch {
+	case (need.Operator && !v.Operator || need == Operate && !v.Operates) && v.person != "":
+		return fault.New(fault.Denied, fault.CodeForbidden, "This page is for operators. None of your groups has that role.")
 	case need.Operator && !v.Operator, need == Operate && !v.Operates:
-		err = fault.New(fault.Denied, fault.CodeForbidden, "This page is for operators: sign out, and sign in with the token of the admin API.")
-	case !id.Allows(need.Scope):
-		err = fault.New(fault.Denied, fault.CodeForbidden, "This key may read but not make changes.")
+		return fault.New(fault.Denied, fault.CodeForbidden, "This page is for operators: sign out, and sign in with the token of the admin API.")
+	case !v.Allows(need.Scope) && v.person != "":
+		return fault.New(fault.Denied, fault.CodeForbidden, "Your role may read but not make changes.")
+	case !v.Allows(need.Scope):
+		return fault.New(fault.Denied, fault.CodeForbidden, "This key may read but not make changes.")
 	}
-	return v, err
+	return nil
 }
 
 // operator returns the visitor of an operator's cookie.
-func (s *Server) operator(c *gin.Context, need Access, key string) (Visitor, error) {
-	v := Visitor{Operator: true, Operates: true, secret: key, token: true}
+func (s *Server) operator(c *gin.Context, need Access, v Visitor) (Visitor, error) {
+	v.Operator, v.Operates, v.token = true, true, true
 	v.Scopes = []account.Scope{account.ScopeRead, account.ScopeWrite}
 	if !need.Operator {
 		v.named = c.Query("account")
@@ -353,6 +362,9 @@ func Of[T, R any](find func(*gin.Context, Visitor) (T, error),
 // ByToken reports whether the visitor signed in with the operators' token.
 func (v Visitor) ByToken() bool { return v.token }
 
+// Person returns the name of the person who signed in with OpenID Connect, or "".
+func (v Visitor) Person() string { return v.person }
+
 // Key returns the key with which an account signed in, or "" for operators.
 func (v Visitor) Key() string {
 	if v.token {
@@ -363,74 +375,13 @@ func (v Visitor) Key() string {
 
 // Actor returns the name of the visitor in events.
 func (v Visitor) Actor() string {
+	if v.person != "" {
+		return "console:" + v.person
+	}
 	if v.token {
 		return "console:operator"
 	}
 	return "console:" + v.Account
-}
-
-// Routes returns the routes that every page needs: signing in and out, and files.
-func (s *Server) Routes() []edge.Route {
-	file := func(path, kind string, content []byte) edge.Route {
-		return edge.Route{Method: http.MethodGet, Path: s.base + path, Access: edge.Public, Handle: func(c *gin.Context) error {
-			c.Header("Cache-Control", "no-cache")
-			c.Header("X-Content-Type-Options", "nosniff")
-			body, err := compressed(c, content)
-			if err == nil {
-				c.Data(http.StatusOK, kind, body)
-			}
-			return err
-		}}
-	}
-	sign := func(path string, handle func(*gin.Context)) edge.Route {
-		return edge.Route{Method: http.MethodPost, Path: s.base + path, Access: edge.Public, Limit: MaxForm, Handle: func(c *gin.Context) error {
-			if err := s.sameSite(c.Request); err != nil {
-				s.Problem(c, err)
-				return nil
-			}
-			handle(c)
-			return nil
-		}}
-	}
-	routes := []edge.Route{sign("/signin", s.signIn), sign("/signout", s.signOut)}
-	for _, f := range s.templates.Files() {
-		routes = append(routes, file("/"+f.Name, f.Type, f.Content))
-	}
-	return routes
-}
-
-func (s *Server) signIn(c *gin.Context) {
-	key := strings.TrimSpace(c.PostForm("key"))
-	if !s.operates(key) {
-		_, err := s.Edge.Auth.Authenticate(c.Request.Context(), key)
-		if fault.Is(err, fault.Unauthenticated) {
-			s.ShowSignIn(c, http.StatusUnauthorized, true)
-			return
-		}
-		if err != nil {
-			s.Problem(c, err)
-			return
-		}
-	}
-	s.setCookie(c, edge.SealKey(cookieOwner, key, s.Sealer), 0)
-	s.Redirect(c, Visitor{}, "")
-}
-
-func (s *Server) signOut(c *gin.Context) {
-	s.setCookie(c, "", -1)
-	s.Redirect(c, Visitor{}, "")
-}
-
-// setCookie sets the cookie for this session of the browser, or removes it.
-func (s *Server) setCookie(c *gin.Context, value string, maxAge int) {
-	base, err := url.Parse(s.Edge.BaseURL(c.Request))
-	if err != nil {
-		base = &url.URL{}
-	}
-	http.SetCookie(c.Writer, &http.Cookie{
-		Name: cookieName, Value: value, Path: base.Path + s.base, MaxAge: maxAge,
-		HttpOnly: true, Secure: base.Scheme == "https", SameSite: http.SameSiteStrictMode,
-	})
 }
 
 // Redirect redirects the browser to a page after a form. An operator stays with the account that the address names.

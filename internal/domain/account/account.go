@@ -24,6 +24,14 @@ const (
 	ModeKeys  Mode = "keys"  // accounts with keys of their own
 )
 
+// OnlyAccount returns the id of the only account of the mode, or "" in a mode with accounts of their own.
+func (m Mode) OnlyAccount() string {
+	if m == ModeKeys {
+		return ""
+	}
+	return LocalID
+}
+
 // Tier names a subscription tier.
 type Tier string
 

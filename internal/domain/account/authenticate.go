@@ -143,6 +143,17 @@ type TokenClaims struct {
 	IssuedAt time.Time // zero = not in the token
 }
 
+// OnlyLocal finds the account of a token in the modes none and token.
+type OnlyLocal struct{}
+
+// AccountOf returns the local account if the token names it.
+func (OnlyLocal) AccountOf(_ context.Context, n TokenClaims) (Account, error) {
+	if n.Text != LocalID {
+		return Account{}, fault.New(fault.NotFound, "", "the account does not exist: modes none and token have only the local account")
+	}
+	return Account{ID: LocalID, Tier: TierLocal, Active: true}, nil
+}
+
 // maxName bounds the name of an account, in characters.
 const maxName = 200
 

@@ -17,6 +17,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/hidden"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/server"
+	"github.com/millrace-dev/millrace/internal/domain/session"
 	"github.com/millrace-dev/millrace/internal/domain/webhook"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 )
@@ -26,5 +27,5 @@ func Registry() (*eventlog.Registry, error) {
 	r := eventlog.NewRegistry()
 	return r, errors.Join(job.Register(r), asset.Register(r), credit.Register(r), call.Register(r), gate.Register(r), account.Register(r),
 		hidden.Register(r), audit.Register(r), webhook.Register(r), export.Events.Register(r), download.Events.Register(r),
-		server.Register(r), deployment.Register(r))
+		server.Register(r), deployment.Register(r), session.Register(r))
 }

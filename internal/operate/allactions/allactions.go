@@ -15,6 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/jobs"
 	"github.com/millrace-dev/millrace/internal/operate/queues"
 	"github.com/millrace-dev/millrace/internal/operate/servers"
+	"github.com/millrace-dev/millrace/internal/operate/sessions"
 	"github.com/millrace-dev/millrace/internal/operate/views"
 	"github.com/millrace-dev/millrace/internal/operate/webhooks"
 )
@@ -24,6 +25,6 @@ func Specs() []*action.Spec {
 	return slices.Concat(
 		jobs.Actions.Specs(), calls.Actions.Specs(), assets.Actions.Specs(), events.Actions.Specs(), views.Actions.Specs(),
 		accounts.Actions.Specs(), accounts.Keys.Specs(), queues.Actions.Specs(), servers.Actions.Specs(), webhooks.Actions.Specs(),
-		doctor.Actions.Specs(), deployments.Actions.Specs(), deployments.Deploying.Specs(),
+		doctor.Actions.Specs(), deployments.Actions.Specs(), deployments.Deploying.Specs(), sessions.Actions.Specs(),
 	)
 }

@@ -121,6 +121,7 @@ type Frame struct {
 	Find    bool          // the bar has a field that finds things by id or name
 	Switch  bool          // the visitor may look at other accounts
 	Name    string        // name of Account, or ""
+	Person  string        // name of the person who has signed in, or ""
 	Live    bool          // the page changes while it is open
 	Every   time.Duration // how often it is rebuilt without messages; 0 = only after messages
 	Editor  bool          // a web editor is served at the root
