@@ -40,7 +40,8 @@ var allPages = []func() layout.Page{
 	func() layout.Page { return &page.ProblemPage{} }, func() layout.Page { return &operators.QueuesPage{} },
 	func() layout.Page { return &console.RunPage{} }, func() layout.Page { return &own.SecretPage{} },
 	func() layout.Page { return &console.ServersPage{} }, func() layout.Page { return &console.ShownPage{} },
-	func() layout.Page { return &page.SignInPage{} }, func() layout.Page { return &own.UsagePage{} },
+	func() layout.Page { return &page.SignInPage{} },
+	func() layout.Page { return &page.SignedInPage{} }, func() layout.Page { return &own.UsagePage{} },
 	func() layout.Page { return &console.UsePage{} }, func() layout.Page { return &operators.ViewsPage{} },
 	func() layout.Page { return &own.WebhookPage{} }, func() layout.Page { return &own.WebhooksPage{} },
 }
