@@ -138,7 +138,7 @@ func (in *Instance) adminHandler(metrics http.Handler) (http.Handler, error) {
 		Calls:  calls.New(in.pool, in.calls, func(context.Context) (blob.Store, error) { return in.blobs, nil }, engine, operate.Session{}),
 		Assets: assets.New(in.pool, engine), Events: events.Service{Pool: in.pool, Registry: in.types},
 		Views: shared.Views, Queues: shared.Queues, Accounts: shared.Accounts, Servers: shared.Servers, Webhooks: shared.Webhooks,
-		Sessions: sessions.New(in.pool, in.events),
+		Sessions:    sessions.New(in.pool, in.events),
 		Deployments: in.OperatedDeployments(), Doctor: shared.Doctor, Metrics: metrics, TrustedProxies: in.cfg.Proxies, Log: in.log,
 	}, in.cfg.AdminToken)
 }
