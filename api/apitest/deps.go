@@ -20,6 +20,7 @@ import (
 	"github.com/millrace-dev/millrace/api/jobio"
 	"github.com/millrace-dev/millrace/api/jobs"
 	"github.com/millrace-dev/millrace/api/live"
+	"github.com/millrace-dev/millrace/api/mcp"
 	"github.com/millrace-dev/millrace/api/media"
 	"github.com/millrace-dev/millrace/api/openai"
 	"github.com/millrace-dev/millrace/api/router"
@@ -173,7 +174,8 @@ func New(d Deps, o Options) (http.Handler, error) {
 	if d.Webhooks != nil {
 		surfaces = append(surfaces, webhooks.New(*d.Webhooks))
 	}
-	surfaces = append(surfaces, openai.New(openai.Deps{Edge: e}, openai.Options{MaxBody: o.MaxBody}))
+	surfaces = append(surfaces, openai.New(openai.Deps{Edge: e}, openai.Options{MaxBody: o.MaxBody}),
+		mcp.New(mcp.Deps{Edge: e}, mcp.Options{MaxBody: o.MaxBody}))
 	return api.New(e, append(surfaces, about.New(e, d.Readiness))...)
 }
 

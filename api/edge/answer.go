@@ -133,7 +133,7 @@ func (e *Edge) guardHost(c *gin.Context) {
 	switch {
 	case !e.hostAllowed(r.Host):
 		e.fail(c, fault.New(fault.Denied, fault.CodeForbidden, "this Host is not served without authentication"))
-	case !e.originAllowed(r):
+	case !e.OriginAllowed(r):
 		e.fail(c, fault.New(fault.Denied, fault.CodeForbidden, "requests from other sites are not served without authentication"))
 	}
 }
@@ -160,7 +160,8 @@ func (e *Edge) hostAllowed(host string) bool {
 	return e.opts.AnyHost || isLoopback(name) || e.public != nil && strings.EqualFold(name, e.public.Hostname())
 }
 
-func (e *Edge) originAllowed(r *http.Request) bool {
+// OriginAllowed reports whether a request comes from a page that may call the service, or from no page.
+func (e *Edge) OriginAllowed(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	if origin == "" {
 		// Without an Origin, the request is not from a script, but a page may embed or link this address. Following a
@@ -168,7 +169,7 @@ func (e *Edge) originAllowed(r *http.Request) bool {
 		return r.Header.Get("Sec-Fetch-Site") != "cross-site" ||
 			(r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate")
 	}
-	if slices.Contains(e.opts.AllowedOrigins, origin) {
+	if slices.Contains(e.opts.AllowedOrigins, origin) || slices.Contains(e.opts.AllowedOrigins, "*") {
 		return true
 	}
 	u, err := url.Parse(origin)

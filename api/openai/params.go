@@ -83,7 +83,7 @@ func readForm(c *gin.Context) (params, error) {
 			for name, texts := range lists {
 				p[name] = quoted(texts)
 			}
-			return p, nil
+			return p, request.Received(c) // the answer may take longer than the time for the body
 		}
 		if err != nil {
 			return nil, fault.Wrap(err, fault.Invalid, fault.CodeInvalidBody, "the form cannot be read")

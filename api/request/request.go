@@ -84,10 +84,15 @@ func Read(c *gin.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err // the connection is not used again
 	}
-	if err := conn.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return nil, err
+	return raw, Received(c)
+}
+
+// Received removes the deadline of a body that was read: the answer may take longer.
+func Received(c *gin.Context) error {
+	if err := http.NewResponseController(c.Writer).SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
 	}
-	return raw, nil
+	return nil
 }
 
 // Decode decodes a body that was read before into v, as JSON does.

@@ -23,6 +23,7 @@ import (
 	"github.com/millrace-dev/millrace/api/jobio"
 	apijobs "github.com/millrace-dev/millrace/api/jobs"
 	apilive "github.com/millrace-dev/millrace/api/live"
+	"github.com/millrace-dev/millrace/api/mcp"
 	"github.com/millrace-dev/millrace/api/media"
 	"github.com/millrace-dev/millrace/api/openai"
 	"github.com/millrace-dev/millrace/api/packs"
@@ -264,7 +265,7 @@ func (s *surfaces) all() []api.Surface {
 	onCloud, pictures := s.onCloud(), s.pictures()
 	all := []api.Surface{
 		onCloud, s.onV2(), s.streams(onCloud), pictures, s.assets(), s.router(), s.editorAPI(), s.console(pictures),
-		s.openAI(),
+		s.openAI(), s.mcp(),
 		apiwebhooks.New(apiwebhooks.Deps{Endpoints: s.in.webhookService(), Deliveries: webhookstore.New(s.in.pool, s.in.events)}),
 		about.New(s.edge, readiness{s.in}), packs.New(s.edge, s.in.packRoutes(s.reader)),
 	}
@@ -299,6 +300,11 @@ func (s *surfaces) onV2() *apijobs.Surface {
 // openAI builds the images API of OpenAI over deployments.
 func (s *surfaces) openAI() *openai.Surface {
 	return openai.New(openai.Deps{Edge: s.edge, Called: s.called, Blobs: s.in.blobs}, openai.Options{MaxBody: s.in.cfg.MaxBody})
+}
+
+// mcp builds the tools of deployments.
+func (s *surfaces) mcp() *mcp.Surface {
+	return mcp.New(mcp.Deps{Edge: s.edge, Called: s.called, Steps: s.steps, Blobs: s.in.blobs}, mcp.Options{MaxBody: s.in.cfg.MaxBody})
 }
 
 // streams builds WebSockets and server-sent events.
