@@ -66,7 +66,7 @@ type Deps struct {
 	Classes   uiworkflow.Classes // of graphs that are submitted on a page
 	Pictures  *media.Surface
 	Models    models.Deps
-	Directory page.Index // nil = nothing is found by id or name alone
+	Directory page.Index // nil = the search field finds nothing by id or name
 	Own       own.Deps   // assets, webhooks, keys and usage
 	Operators *operators.Services
 	Deployed  *deployment.Service
@@ -125,7 +125,7 @@ func (s *Surface) Routes() []edge.Route {
 		routes = append(routes, r.Routes()...)
 	}
 	if s.Directory != nil {
-		routes = append(routes, s.page.File("/find", page.Read, s.finding))
+		routes = append(routes, s.page.File("/find", page.Read, s.goTo))
 	}
 	return append(routes,
 		s.page.Page("", page.Read, s.list),

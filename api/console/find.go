@@ -2,6 +2,7 @@ package console
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"net/url"
 	"path"
@@ -13,19 +14,21 @@ import (
 
 	"github.com/millrace-dev/millrace/api/console/page"
 	"github.com/millrace-dev/millrace/api/jobio"
+	"github.com/millrace-dev/millrace/internal/domain/deployment"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate/records"
 	"github.com/millrace-dev/millrace/projections/jobindex"
 )
 
-// places are the pages of what the field of the bar finds, by kind.
-var places = map[string]string{"job": "/jobs/", "call": "/calls/", "asset": "/assets/", "account": "/accounts/"}
+// places maps each kind of search result to its page.
+var places = map[string]string{"job": "/jobs/", "call": "/calls/", "asset": "/assets/", "account": "/accounts/",
+	"deployment": "/deployments/"}
 
-// finding redirects to the page of what a text names: GET /console/find. Other texts are searched for in the jobs.
-func (s *Surface) finding(c *gin.Context, v page.Visitor) error {
+// goTo redirects to the page of the object that the text names, or to the jobs with that text: GET /console/find.
+func (s *Surface) goTo(c *gin.Context, v page.Visitor) error {
 	text := strings.TrimSpace(c.Query("find"))
-	found, err := s.Directory.Locate(c.Request.Context(), text)
+	found, err := s.locate(c.Request.Context(), v, text)
 	query := url.Values{}
 	if named := v.Named(); named != "" {
 		query.Set("account", named)
@@ -48,6 +51,20 @@ func (s *Surface) finding(c *gin.Context, v page.Visitor) error {
 	}
 	c.Redirect(http.StatusSeeOther, s.page.Prefix(c)+page.Base+to)
 	return nil
+}
+
+// locate returns the job, call, asset, deployment of the visitor's account, or account that text names.
+func (s *Surface) locate(ctx context.Context, v page.Visitor, text string) (records.Found, error) {
+	if v.Account != "" && s.Deployed != nil && deployment.CheckName(text) == nil {
+		d, err := s.Deployed.Find(ctx, v.Account, text)
+		if err == nil {
+			return records.Found{Noun: "deployment", ID: d.Name, Account: d.Account}, nil
+		}
+		if !fault.Is(err, fault.NotFound) {
+			return records.Found{}, err
+		}
+	}
+	return s.Directory.Locate(ctx, text)
 }
 
 // mayOpen reports whether the visitor may see the page of what was found.

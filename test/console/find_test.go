@@ -32,13 +32,15 @@ func TestTheBarFindsThingsByIDAndName(t *testing.T) {
 	p, other := newPerson(t), newPerson(t)
 	id := p.run(picture("found", 0x3366cc))
 	asset := p.upload("found.txt", "a text")
+	p.deployed("found-by-name", 0x3366cc)
 	at := "/console/jobs/" + id
 	for text, want := range map[string]string{
 		id: at, id[:13]: at, " " + strings.ToUpper(id) + " ": at, "job-" + id: at,
-		asset: "/console/assets/" + asset, "red fox": "/console?q=red+fox", "": "/console",
+		asset: "/console/assets/" + asset, "found-by-name": "/console/deployments/found-by-name", "red fox": "/console?q=red+fox", "": "/console",
 	} {
 		require.Equal(t, want, p.found(text), "%q", text)
 	}
+	require.Equal(t, "/console?q=found-by-name", other.found("found-by-name"), "deployments are found in their account only")
 	require.Equal(t, "/console?q="+id, other.found(id), "what another account owns is not found")
 	require.Equal(t, "/console?q="+p.account, other.found(p.account), "accounts are found by operators only")
 
