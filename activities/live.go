@@ -43,6 +43,14 @@ func (l *live) Picture(contentType string, data []byte) {
 	l.publish(stream.Frame{Kind: stream.FramePicture, ContentType: contentType, Data: data})
 }
 
+// message publishes a message of a node pack.
+func (l *live) message(kind string, data []byte) {
+	if err := l.chain.events.flush(l.ctx); err != nil {
+		return // the chain gets the same error at its next event
+	}
+	l.publish(stream.Frame{Kind: stream.FrameMessage, Name: kind, Data: data})
+}
+
 // Text implements node.Live. It records the start of the node first, because the text is a result of the node.
 func (l *live) Text(text string) {
 	l.chain.log.add(text)

@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -242,6 +243,12 @@ func (s *segmentAttempt) Preview(id, contentType string, data []byte) {
 
 // Text implements driving.Recorder.
 func (s *segmentAttempt) Text(id, text string) { s.frames(id).Text(text) }
+
+// Message implements driving.Recorder. The message names the job, not the prompt on the server.
+func (s *segmentAttempt) Message(id, kind string, data []byte) {
+	prompt := []byte(s.lease.Prompt(s.lease.Attempt).String())
+	s.frames(id).message(kind, bytes.ReplaceAll(data, prompt, []byte(s.params.Job)))
+}
 
 // Picture implements driving.Recorder.
 func (s *segmentAttempt) Picture(id, contentType string, data []byte) {

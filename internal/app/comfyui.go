@@ -28,7 +28,9 @@ import (
 // yet, the pool is empty.
 func (in *Instance) openServers(ctx context.Context) error {
 	store := serverstore.New(in.pool, in.events)
-	in.servers = placement.New(store, in.dialServer, in.classes, in.name, placement.Options{Silence: in.cfg.Servers.Silence, Log: in.log})
+	in.servers = placement.New(store, in.dialServer, in.classes, in.name, placement.Options{
+		Silence: in.cfg.Servers.Silence, Lacks: packroutes.Lacking(in.settings.packRoutes), Log: in.log,
+	})
 	for _, fixed := range in.fixedServers() {
 		if len(in.roles) == 0 {
 			break // commands register no servers

@@ -5,6 +5,9 @@
 package stream
 
 import (
+	"encoding/json"
+	"regexp"
+
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/task"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -21,10 +24,17 @@ const (
 	FrameTask                          // Task is the progress of an export or a download; there is no job
 	FrameWaiting                       // Data is the reason, in UTF-8, why the node waits; shown to clients that poll
 	FramePicture                       // Data is an encoded image, which is a result and is sent to watchers unreduced
+	FrameMessage                       // Data is the JSON data of a message of a node pack, whose type is Name; sent to the account's sockets
 )
 
 // MaxFrameData bounds the bytes of one frame: a 512 pixel preview is well below 1 MiB.
 const MaxFrameData = 1 << 20
+
+// MaxMessage bounds the data of a FrameMessage.
+const MaxMessage = 64 << 10
+
+// messageName matches the types of messages of node packs that are passed on.
+var messageName = regexp.MustCompile(`^[!-~]{1,64}$`)
 
 // MaxPicture bounds the bytes of a FramePicture. Several fit into the queue of a watcher.
 const MaxPicture = 8 << 20
@@ -48,6 +58,7 @@ type Frame struct {
 	Kind        FrameKind `json:"kind"`
 	Value       int       `json:"value,omitempty"`
 	Max         int       `json:"max,omitempty"`
+	Name        string    `json:"name,omitempty"`         // type of a message of a node pack
 	ContentType string    `json:"content_type,omitempty"` // of a preview: image/jpeg or image/png
 	Data        []byte    `json:"-"`                      // sent after the header
 
@@ -79,6 +90,10 @@ func (f Frame) Validate() error {
 	case FramePreview, FramePicture:
 		if f.ContentType != "image/jpeg" && f.ContentType != "image/png" {
 			return fault.New(fault.Invalid, "", "a preview must be image/jpeg or image/png, not %q", f.ContentType)
+		}
+	case FrameMessage:
+		if !messageName.MatchString(f.Name) || len(f.Data) > MaxMessage || !json.Valid(f.Data) {
+			return fault.New(fault.Invalid, "", "a message of a node pack must have a short name and at most %d bytes of JSON", MaxMessage)
 		}
 	case FrameText, FrameWaiting:
 	default:

@@ -1,8 +1,10 @@
 package fanout
 
 import (
+	"bytes"
 	"cmp"
 	ordered "container/list"
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -283,6 +285,9 @@ func (w *watchedJob) frame(f stream.Frame) []*stream.Message {
 		return nil
 	}
 	n.attempt, f.Within, f.Public = f.Attempt, n.within, w.job.PublicID()
+	if f.Kind == stream.FrameMessage {
+		return w.custom(f)
+	}
 	if f.Kind != stream.FrameProgress {
 		return []*stream.Message{w.show(f)}
 	}
@@ -300,6 +305,17 @@ func (w *watchedJob) show(f stream.Frame) *stream.Message {
 		w.previews.add(w, m)
 	}
 	return m
+}
+
+// custom returns a message of a node pack. It goes to every socket of the account, as a server sends it to all of its clients.
+func (w *watchedJob) custom(f stream.Frame) []*stream.Message {
+	data := bytes.ReplaceAll(f.Data, []byte(w.job.ID), []byte(w.job.PublicID()))
+	if !json.Valid(data) {
+		return nil
+	}
+	m := w.message(f.Name, json.RawMessage(data))
+	m.Broadcast = true
+	return []*stream.Message{m}
 }
 
 // progress returns the job's progress, which never decreases.

@@ -9,7 +9,7 @@ import (
 // Bounds of the frames that are buffered until the event of their node's start, per job.
 const (
 	maxBufferedNodes = 64
-	maxBufferedTexts = 8 // per node; only the latest progress and the latest preview are kept
+	maxBufferedTexts = 8 // per node, and as many messages of a pack; only the latest progress and the latest preview are kept
 
 	maxBufferedPictures     = 256      // per node
 	maxBufferedPictureBytes = 16 << 20 // per node
@@ -33,7 +33,7 @@ func (b *frameBuffer) add(f stream.Frame) {
 	for i, old := range waiting {
 		switch {
 		case old.Kind != f.Kind:
-		case f.Kind == stream.FrameText:
+		case f.Kind == stream.FrameText, f.Kind == stream.FrameMessage:
 			texts++
 		case f.Kind == stream.FramePicture:
 			pictures, bytes = pictures+1, bytes+len(old.Data)

@@ -44,6 +44,8 @@ type Recorder interface {
 	Progress(id string, value, max int)
 	Preview(id, contentType string, data []byte)
 	Text(id, text string)
+	// Message sends a message of a node pack, of a type of its own, to the sockets of the account. It may be lost.
+	Message(id, kind string, data []byte)
 	// Picture sends a picture that is a result of the node, unreduced. It may be lost; its file is kept.
 	Picture(id, contentType string, data []byte)
 }

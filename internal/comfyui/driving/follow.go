@@ -27,6 +27,7 @@ type follower struct {
 	watched         map[string]bool // nodes of which no message was missed since they began
 	pictures        map[string]*sentPictures
 	cached          map[string]bool
+	messages        int // of node packs, that were passed on
 	sent            int
 	mayExist        bool // the server may have the prompt: it was sent, or a poll found it
 	exists          bool // the server had the prompt

@@ -96,8 +96,27 @@ func (f *follower) progress(ctx context.Context, e comfyui.Event) error {
 		}
 	case comfyui.Executed:
 		f.executed(ctx, e)
+	case comfyui.Unrecognized:
+		f.message(e)
 	}
 	return nil
+}
+
+// maxMessages bounds the messages of node packs that are passed on during a prompt.
+const maxMessages = 1000
+
+// ownMessages are the types of messages that ComfyUI itself sends about nothing that a prompt does.
+var ownMessages = []string{"feature_flags", "logs", "notification"}
+
+// message passes a message of a node pack on. Servers send such messages to all of their clients: those that arrive while no node of
+// the prompt runs may concern other prompts.
+func (f *follower) message(e comfyui.Unrecognized) {
+	_, ok := f.locate(f.current, job.Expansion{})
+	if f.current == "" || !ok || f.succeeded || len(e.Data) == 0 || slices.Contains(ownMessages, e.Type) || f.messages >= maxMessages {
+		return
+	}
+	f.messages++
+	f.r.Recorder.Message(f.current, e.Type, e.Data)
 }
 
 // progressState handles the states of all nodes. A node has ended when its state is finished; a node that expanded

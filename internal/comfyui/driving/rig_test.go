@@ -239,6 +239,12 @@ func (r *recorder) Recorded(string) bool                   { return false }
 func (r *recorder) Preview(string, string, []byte)         {}
 func (r *recorder) Text(string, string)                    {}
 
+func (r *recorder) Message(id, kind string, data []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.noted = append(r.noted, "message "+id+" "+kind+" "+string(data))
+}
+
 func (r *recorder) Picture(id, kind string, data []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -20,6 +20,9 @@ func (p *Pool) Check(accepted *graph.Accepted, labels []string) error {
 	if !needsServer(accepted, classes) {
 		return nil
 	}
+	if err := p.checkRoutes(accepted); err != nil {
+		return err
+	}
 	plan, err := graph.BuildPlan(accepted.Graph, classes, accepted.Outputs, nil)
 	if err != nil {
 		return err
@@ -33,6 +36,22 @@ func (p *Pool) Check(accepted *graph.Accepted, labels []string) error {
 		})
 	}
 	return err
+}
+
+// checkRoutes refuses a graph with a class that would wait on its server for an answer that no client can send.
+func (p *Pool) checkRoutes(accepted *graph.Accepted) error {
+	if p.opts.Lacks == nil {
+		return nil
+	}
+	for _, n := range accepted.Graph.Nodes {
+		if route := p.opts.Lacks(n.Class); route != "" {
+			return graph.Refuse(accepted, n.ID, n.Class, graph.InputError{
+				Type: "route_not_relayed", Message: "The node waits for an answer by a route that is not relayed",
+				Details: "its client answers by " + route + "; the operator allows this route with MILLRACE_PACK_ROUTES",
+			})
+		}
+	}
+	return nil
 }
 
 // needsServer reports whether a graph has a class that only servers have.

@@ -60,8 +60,9 @@ type Leases interface {
 
 // Options configure a Pool. The zero value works.
 type Options struct {
-	Every   time.Duration // between two probes of a server; default 2 s
-	Silence time.Duration // how long a slow server may fail to answer before it counts as away; default 30 s
+	Every   time.Duration             // between two probes of a server; default 2 s
+	Lacks   func(class string) string // the route of a pack that a class needs and that is not relayed, or ""; nil = none
+	Silence time.Duration             // how long a slow server may fail to answer before it counts as away; default 30 s
 	Log     *slog.Logger
 }
 

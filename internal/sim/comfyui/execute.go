@@ -401,6 +401,13 @@ func (e *execution) wantsPreviews() bool {
 	return e.opts.Previews && method != "none" || method == "taesd" || method == "latent2rgb" || method == "auto"
 }
 
+// Message sends a message of a type of a node pack. Like the original, it sends it to all clients.
+func (l *live) Message(kind string, data any) {
+	if !l.execution.muted {
+		l.execution.sockets.broadcast(kind, data)
+	}
+}
+
 // Text implements node.Live. Like the original, it sends the text to all clients.
 func (l *live) Text(text string) {
 	if !l.execution.muted {

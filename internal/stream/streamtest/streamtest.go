@@ -115,6 +115,11 @@ func refused(t *testing.T, newPair Pair) {
 		"account":  func(f *stream.Frame) { f.Account = "" },
 		"progress": func(f *stream.Frame) { f.Value = f.Max + 1 },
 		"kind":     func(f *stream.Frame) { f.Kind = 9 },
+		"name":     func(f *stream.Frame) { f.Kind, f.Name, f.Data = stream.FrameMessage, "two words", []byte("{}") },
+		"no JSON":  func(f *stream.Frame) { f.Kind, f.Name, f.Data = stream.FrameMessage, "value-send", []byte("{") },
+		"long": func(f *stream.Frame) {
+			f.Kind, f.Name, f.Data = stream.FrameMessage, "value-send", make([]byte, stream.MaxMessage+1)
+		},
 		"size":     func(f *stream.Frame) { f.Data = make([]byte, stream.MaxFrameData+1) },
 		"picture": func(f *stream.Frame) {
 			f.Kind, f.Max, f.ContentType, f.Data = stream.FramePicture, 0, "image/png", make([]byte, stream.MaxPicture+1)

@@ -84,10 +84,33 @@ func Popular() []*node.Class {
 			Run:     widgetToString,
 		},
 		{
+			Name: "ImpactValueSender", Module: "custom_nodes.comfyui-impact-pack", OutputNode: true,
+			Inputs: []node.Input{{Name: "value", Type: node.Int}, {Name: "link_id", Type: node.Int}},
+			Run: func(_ context.Context, call *node.Call) (node.Result, error) {
+				call.Live.(Messenger).Message("value-send", map[string]any{
+					"link_id": call.Args["link_id"], "value": call.Args["value"], "node_id": call.NodeID,
+				})
+				return node.Result{}, nil
+			},
+		},
+		{
+			Name: "easy imageChooser", Module: "custom_nodes.comfyui-easy-use", OutputNode: true,
+			Inputs: []node.Input{frames}, Outputs: []node.Output{{Type: node.Image}},
+			Run: func(_ context.Context, call *node.Call) (node.Result, error) {
+				return node.Result{Outputs: []node.Value{call.Args["images"]}}, nil
+			},
+		},
+		{
 			Name: "HDRPreviewKJ", Module: "custom_nodes.comfyui-kjnodes", OutputNode: true,
 			Inputs: []node.Input{Required("image", node.Image)}, Run: showDeep,
 		},
 	}
+}
+
+// Messenger sends messages of types of node packs.
+type Messenger interface {
+	// Message sends a message to all clients.
+	Message(kind string, data any)
 }
 
 // Walker finds files in folders at any depth.
