@@ -120,7 +120,7 @@ func refused(t *testing.T, newPair Pair) {
 		"long": func(f *stream.Frame) {
 			f.Kind, f.Name, f.Data = stream.FrameMessage, "value-send", make([]byte, stream.MaxMessage+1)
 		},
-		"size":     func(f *stream.Frame) { f.Data = make([]byte, stream.MaxFrameData+1) },
+		"size": func(f *stream.Frame) { f.Data = make([]byte, stream.MaxFrameData+1) },
 		"picture": func(f *stream.Frame) {
 			f.Kind, f.Max, f.ContentType, f.Data = stream.FramePicture, 0, "image/png", make([]byte, stream.MaxPicture+1)
 		},
