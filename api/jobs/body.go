@@ -31,6 +31,7 @@ type jobBody struct {
 	Waiting       *jobio.WaitingBody `json:"waiting,omitempty"` // for a ComfyUI server
 	Outputs       []jobio.OutputBody `json:"outputs"`
 	Error         *jobError          `json:"error"`
+	Warnings      []job.Warning      `json:"warnings,omitempty"`
 	URLs          jobURLs            `json:"urls"`
 	Metrics       jobMetrics         `json:"metrics"`
 	Metadata      map[string]string  `json:"metadata"`
@@ -75,7 +76,7 @@ func (s *Surface) renderPlaced(c *gin.Context, j job.Job, position *int64) (jobB
 	body := jobBody{
 		ID: j.PublicID(), Status: j.State, CreatedAt: edge.Timestamp(j.SubmittedAt), StartedAt: edge.TimestampOrNil(runningSince(j)),
 		CompletedAt: edge.TimestampOrNil(j.EndedAt), ExpiresAt: edge.Timestamp(j.ExpiresAt(s.opts.JobRetention)), QueuePosition: position,
-		Outputs: s.renderOutputs(base, j), Error: renderError(j),
+		Outputs: s.renderOutputs(base, j), Error: renderError(j), Warnings: whole.Warnings(),
 		URLs: jobURLs{Self: self, Events: self + "/events", Cancel: self + "/cancel"}, Metrics: metrics(j),
 		Metadata: j.Metadata, OutputsReused: j.OutputsReused(), Priority: priorityOf(j),
 	}
@@ -84,6 +85,9 @@ func (s *Surface) renderPlaced(c *gin.Context, j job.Job, position *int64) (jobB
 	}
 	if body.Metadata == nil {
 		body.Metadata = map[string]string{}
+	}
+	for i := range body.Warnings {
+		body.Warnings[i].Node = names.Node(body.Warnings[i].Node)
 	}
 	var err error
 	if body.Progress, err = jobio.Progress(c.Request.Context(), s.Steps, whole); err != nil {

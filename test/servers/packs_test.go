@@ -1,6 +1,7 @@
 package servers_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"os"
 	"strings"
@@ -37,6 +38,17 @@ func TestMessagesOfPacksReachClients(t *testing.T) {
 	text := (<-heard).text
 	require.Contains(t, text, `{"type":"value-send","data":{"link_id":7,"node_id":"the sender","value":42}}`)
 	require.Less(t, strings.Index(text, `"executing","data":{"node":"the sender"`), strings.Index(text, "value-send"), text)
+
+	var queued struct {
+		ID string `json:"prompt_id"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(body), &queued))
+	require.Equal(t, "completed", s.ended(queued.ID))
+	const nothing = "the node left no file and no text that can be fetched"
+	require.Contains(t, s.get("/api/v2/jobs/"+queued.ID), `"warnings":[{"code":"no_output","node_id":"the sender","message":"`+nothing+`"}]`)
+	require.Contains(t, s.command("jobs", "timeline", queued.ID), "node the sender: "+nothing)
+	_, page := s.do(http.MethodGet, "/console/jobs/"+queued.ID, nil)
+	require.Contains(t, page, "Node the sender: "+nothing)
 
 	status, body = s.do(http.MethodPost, "/prompt", map[string]any{"prompt": choosing()})
 	require.Equal(t, http.StatusBadRequest, status)

@@ -32,8 +32,10 @@ type Timeline struct {
 	CacheHits   int          `json:"cache_hits"` // nodes of the last run with a cached result
 	Nodes       []NodeSpan   `json:"nodes"`
 
-	Waiting []job.SegmentWait `json:"waiting,omitempty"` // parts of the graph that wait for a ComfyUI server, and the reasons
-	Servers []ServerSpan      `json:"servers,omitempty"` // ComfyUI servers that ran parts of the graph
+	Waiting  []job.SegmentWait `json:"waiting,omitempty"`  // parts of the graph that wait for a ComfyUI server, and the reasons
+	Warnings []job.Warning     `json:"warnings,omitempty"` // of a job that succeeded
+
+	Servers []ServerSpan `json:"servers,omitempty"` // ComfyUI servers that ran parts of the graph
 }
 
 // ServerSpan is one attempt of a part of the graph on a ComfyUI server.
@@ -114,6 +116,7 @@ func (h History) Timeline(now time.Time) Timeline {
 	if !j.State.Final() {
 		t.Waiting = j.Waiting
 	}
+	t.Warnings = j.Warnings()
 	if j.EndedAt != nil {
 		t.Until = *j.EndedAt
 	}

@@ -44,6 +44,9 @@ func Timeline(p *terminal.Printer, t inspect.Timeline) {
 	for _, w := range t.Waiting {
 		p.Line(fmt.Sprintf("node %s waits for a server: %s", terminal.Clean(w.Node), terminal.Clean(w.Reason)), terminal.Notice)
 	}
+	for _, w := range t.Warnings {
+		p.Line(fmt.Sprintf("node %s: %s", terminal.Clean(w.Node), w.Message), terminal.Notice)
+	}
 	if len(t.Servers) > 0 {
 		p.Line("", terminal.Plain)
 		writeServers(p, t)
