@@ -15,6 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/comfyui/driving"
 	"github.com/millrace-dev/millrace/internal/comfyui/packroutes"
 	"github.com/millrace-dev/millrace/internal/comfyui/placement"
+	"github.com/millrace-dev/millrace/internal/comfyui/processes"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/eventlog"
@@ -91,11 +92,14 @@ func (in *Instance) startServers(ctx context.Context, group *errgroup.Group) {
 					in.servers.Freed()
 				case job.TypeSegmentEnded: // in another process, which has freed its slot on the server
 					in.servers.Freed()
+					in.own.SegmentEnded(in.types, e)
 				}
 			}
 		})
 	})
 	if in.has(Worker) {
+		store := serverstore.New(in.pool, in.events)
+		group.Go(func() error { return in.own.Run(ctx, processDir(in.cfg), store, in.servers.Servers, in.log) })
 		group.Go(func() error { return in.servers.Watch(ctx) })
 		group.Go(func() error { return in.servers.Serve(ctx) })
 		group.Go(func() error {
@@ -163,4 +167,17 @@ func (in *Instance) devices() []server.Device {
 		}
 	}
 	return devices
+}
+
+// openProcesses checks whether the ComfyUI processes of the configuration can be started.
+func (in *Instance) openProcesses(ctx context.Context) (err error) {
+	own := in.cfg.Servers.Own
+	if own.Dir == "" || !in.has(Worker) {
+		return nil
+	}
+	in.own, err = processes.Open(ctx, processes.Options{
+		Dir: own.Dir, Python: own.Python, Args: own.Args, GPUs: own.GPUs, Count: own.Count, RecycleMemory: own.RecycleMemory,
+		RecyclePrompts: own.RecyclePrompts, Data: processDir(in.cfg), Silence: 2 * in.cfg.Servers.Silence, Log: in.log,
+	})
+	return err
 }

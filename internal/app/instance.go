@@ -25,6 +25,7 @@ import (
 	"github.com/millrace-dev/millrace/activities/nodevalue"
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/internal/comfyui/placement"
+	"github.com/millrace-dev/millrace/internal/comfyui/processes"
 	"github.com/millrace-dev/millrace/internal/config"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/call"
@@ -104,6 +105,7 @@ type Instance struct {
 	storage  *accountstore.Storage
 	graphs   *job.Handover // nil unless this process both accepts and runs jobs
 	servers  *placement.Pool
+	own      *processes.Keeper // of ComfyUI processes; nil = none are started
 
 	submissions, uploads *load.Gate // requests under way
 	starts, ingestions   *load.Gate // before the relay: they give way to these requests
@@ -123,7 +125,7 @@ func Open(ctx context.Context, cfg config.Config, log *slog.Logger, roles []Role
 	}
 	in.settings = in.tiers.settings
 	for _, step := range []func(context.Context) error{
-		in.openLog, in.openStores, in.openAuth, in.openServers, in.openTemporal, in.openModels, in.openSender,
+		in.openLog, in.openStores, in.openAuth, in.openServers, in.openProcesses, in.openTemporal, in.openModels, in.openSender,
 	} {
 		if err := step(ctx); err != nil {
 			in.Close()

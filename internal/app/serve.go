@@ -234,4 +234,5 @@ func serveHTTP(ctx context.Context, l net.Listener, handler http.Handler, grace 
 
 func blobDir(cfg config.Config) string    { return filepath.Join(cfg.DataDir, "blobs") }
 func valueDir(cfg config.Config) string   { return filepath.Join(cfg.DataDir, "values") }
+func processDir(cfg config.Config) string { return filepath.Join(cfg.DataDir, "comfyui") }
 func secretFile(cfg config.Config) string { return filepath.Join(cfg.DataDir, "secret.key") }

@@ -34,6 +34,9 @@ type Command struct {
 	// Tether gives the child a standard input that ends when this process dies, for
 	// programs that watch it; otherwise it is /dev/null.
 	Tether bool
+	// Group makes signals reach the whole process group of the child, and ends the group with the child and with this
+	// process: a child that starts programs leaves none of them behind.
+	Group bool
 }
 
 // User is the identity of a child whose parent runs as root.
@@ -42,6 +45,7 @@ type User struct{ UID, GID uint32 }
 // Process is a running child.
 type Process struct {
 	process *os.Process
+	group   bool     // signals go to its process group
 	input   *os.File // write end of the child's standard input, or nil
 	done    chan struct{}
 	err     error // valid once done is closed
@@ -53,7 +57,7 @@ func Start(c Command) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Process{input: tether, done: make(chan struct{})}
+	p := &Process{group: c.Group, input: tether, done: make(chan struct{})}
 	started := make(chan error)
 	go p.run(cmd, c.Orphan, started)
 	if err := <-started; err != nil {
@@ -126,15 +130,26 @@ func (p *Process) run(cmd *exec.Cmd, orphan syscall.Signal, started chan<- error
 		return
 	}
 	p.process = cmd.Process
-	unguard, err := endWithParent(cmd.Process.Pid, orphan)
+	unguard, err := p.endWithParent(orphan)
 	if err != nil { // a child that could outlive this process is not left running
 		started <- errors.Join(err, cmd.Process.Kill(), ignoreExit(cmd.Wait()))
 		return
 	}
 	started <- nil
 	p.err = cmd.Wait()
+	if p.group {
+		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) //nolint:errcheck // an empty group is the normal case
+	}
 	unguard()
 	close(p.done)
+}
+
+// endWithParent has the child signaled when this process dies. The kernel of Linux signals the child alone, so a group has a watcher.
+func (p *Process) endWithParent(orphan syscall.Signal) (release func(), err error) {
+	if p.group {
+		return watch(-p.process.Pid, syscall.SIGKILL)
+	}
+	return endWithParent(p.process.Pid, orphan)
 }
 
 // ignoreExit drops the status of a child that was killed on purpose.
@@ -161,8 +176,19 @@ func (p *Process) Done() <-chan struct{} { return p.done }
 // Err returns how the child ended: nil for status 0. It is valid once Done is closed.
 func (p *Process) Err() error { return p.err }
 
-// Signal sends sig to the child. It returns nil if the child has ended.
+// Signal sends sig to the child, or to its group. It returns nil if the child has ended.
 func (p *Process) Signal(sig syscall.Signal) error {
+	if p.group {
+		select {
+		case <-p.done: // its process id may be another's
+			return nil
+		default:
+		}
+		if err := syscall.Kill(-p.PID(), sig); !errors.Is(err, syscall.ESRCH) {
+			return err
+		}
+		return nil
+	}
 	if err := p.process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
 	}

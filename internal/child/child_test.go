@@ -30,6 +30,8 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	case "orphan":
 		beParent(child.Command{Path: "/bin/sh", Args: []string{"-c", "while :; do sleep 60; done"}, Orphan: syscall.SIGKILL})
+	case "group":
+		beParentOfGroup()
 	case "tether":
 		beParent(child.Command{Path: "/bin/cat", Tether: true})
 	case "watch":
@@ -49,6 +51,19 @@ func beParent(c child.Command) {
 		os.Exit(1)
 	}
 	fmt.Println(p.PID())
+	select {}
+}
+
+// beParentOfGroup starts a shell that starts a program, whose id it prints.
+func beParentOfGroup() {
+	_, err := child.Start(child.Command{
+		Path: "/bin/sh", Args: []string{"-c", "sleep 3600 & echo $!; wait"}, Stdout: os.Stdout, Orphan: syscall.SIGKILL, Group: true,
+		Env: []string{"PATH=" + os.Getenv("PATH")},
+	})
+	if err != nil {
+		fmt.Println("error", err)
+		os.Exit(1)
+	}
 	select {}
 }
 
@@ -127,7 +142,7 @@ func awaitEnd(t *testing.T, pid int) {
 
 func TestChildEndsWithItsKilledParent(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []string{"orphan", "tether", "watch", "run"} {
+	for _, mode := range []string{"orphan", "tether", "watch", "run", "group"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			parent, pid := startParent(t, mode)
@@ -136,6 +151,26 @@ func TestChildEndsWithItsKilledParent(t *testing.T) {
 			awaitEnd(t, pid)
 		})
 	}
+}
+
+func TestAGroupEndsWithItsFirstProcess(t *testing.T) {
+	t.Parallel()
+	out, in, err := os.Pipe()
+	require.NoError(t, err)
+	p, err := child.Start(child.Command{
+		Path: "/bin/sh", Args: []string{"-c", "sleep 3600 & echo $!; read -r _"}, Stdout: in, Tether: true, Group: true,
+		Env: []string{"PATH=" + os.Getenv("PATH")},
+	})
+	require.NoError(t, err)
+	require.NoError(t, in.Close())
+	line, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	pid, err := strconv.Atoi(strings.TrimSpace(line))
+	require.NoError(t, err, line)
+	require.NoError(t, syscall.Kill(p.PID(), syscall.SIGKILL), "the first process alone")
+	<-p.Done()
+	awaitEnd(t, pid)
+	require.NoError(t, p.Signal(syscall.SIGTERM), "there is nothing left to signal")
 }
 
 func TestReleasedWatchSendsNoSignal(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 
 // watch sends the signal to the process when this process dies, on systems whose kernel does not: a shell reads from
 // a pipe that only this process can write to, and so notices the end of this process. release must be called when the
-// watched process has ended, before its id can be reused.
+// watched process has ended, before its id can be reused. A negative id is that of a process group.
 func watch(pid int, sig syscall.Signal) (release func(), err error) {
 	r, w, err := os.Pipe()
 	if err != nil {

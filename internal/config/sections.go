@@ -24,9 +24,24 @@ type Servers struct {
 	MaxOutput int64 // MILLRACE_MAX_OUTPUT, maximum bytes of one output file of a server
 	// MILLRACE_PACK_ROUTES, separated by commas: METHOD /path of routes of node packs that are relayed to servers
 	PackRoutes string
+	Own        OwnServers
 }
 
-func defaultServers() Servers { return Servers{Silence: 30 * time.Second, MaxOutput: 4 << 30} }
+// OwnServers says which ComfyUI processes to start and to look after.
+type OwnServers struct {
+	Dir    string // directory of ComfyUI; "" = none are started
+	Python string // interpreter; "" = that of the directory's venv, or python3
+	Args   string // further arguments, separated by spaces
+	GPUs   string // all, none, or numbers separated by commas
+	Count  int    // processes on each GPU, or on the CPU
+
+	RecycleMemory  string // a share such as 80%, or bytes; "" = no limit
+	RecyclePrompts int    // 0 = no limit
+}
+
+func defaultServers() Servers {
+	return Servers{Silence: 30 * time.Second, MaxOutput: 4 << 30, Own: OwnServers{GPUs: "all", Count: 1}}
+}
 
 var serverSettings = []setting{
 	{"MILLRACE_COMFYUI", func(c *Config, v string) error {

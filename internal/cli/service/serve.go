@@ -5,9 +5,11 @@ import (
 	"errors"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/millrace-dev/millrace/internal/app"
 	"github.com/millrace-dev/millrace/internal/cli/shell"
+	"github.com/millrace-dev/millrace/internal/config"
 )
 
 // Serve returns the command that runs roles against existing servers.
@@ -81,6 +83,7 @@ func serverFlags(s *shell.Shell, cmd *cobra.Command) {
 		"address of a provider in place of the catalog's, PROVIDER=URL; may be a private address (MILLRACE_PROVIDER_URLS)")
 	f.StringArrayVar(&c.Servers.Fixed, "comfyui", c.Servers.Fixed,
 		"ComfyUI server for classes that are not native, URL[,label=NAME]…; may be repeated (MILLRACE_COMFYUI, separated by spaces)")
+	ownServerFlags(&c.Servers.Own, f)
 	f.Int64Var(&c.Servers.MaxOutput, "max-output", c.Servers.MaxOutput,
 		"maximum bytes of one output file of a ComfyUI server (MILLRACE_MAX_OUTPUT)")
 	f.IntVar(&c.Slots, "slots", c.Slots, "jobs of the local account that run at the same time (MILLRACE_SLOTS)")
@@ -89,4 +92,18 @@ func serverFlags(s *shell.Shell, cmd *cobra.Command) {
 	f.Int64Var(&c.MaxPixels, "max-pixels", c.MaxPixels, "pixels of one value, width × height × batch (MILLRACE_MAX_PIXELS)")
 	f.DurationVar(&c.NodeTimeout, "node-timeout", c.NodeTimeout, "time of one node, 0 for no bound (MILLRACE_NODE_TIMEOUT)")
 	f.Int64Var(&c.MaxUpload, "max-upload", c.MaxUpload, "bytes of one upload (MILLRACE_MAX_UPLOAD)")
+}
+
+// ownServerFlags are the flags of the ComfyUI processes that Millrace starts.
+func ownServerFlags(o *config.OwnServers, f *pflag.FlagSet) {
+	f.StringVar(&o.Dir, "comfyui-dir", o.Dir,
+		"directory of ComfyUI: start one process for each GPU, register it, restart it when it fails, and end it with this one")
+	f.StringVar(&o.Python, "comfyui-python", o.Python, "interpreter of these processes; default: that of the directory's venv, or python3")
+	f.StringVar(&o.Args, "comfyui-args", o.Args, "further arguments of these processes, separated by spaces")
+	f.StringVar(&o.GPUs, "comfyui-gpus", o.GPUs, "GPUs of these processes: all, none, or numbers such as 0,1")
+	f.IntVar(&o.Count, "comfyui-count", o.Count, "processes on each GPU, or on the CPU if there is no GPU")
+	f.StringVar(&o.RecycleMemory, "comfyui-recycle-memory", o.RecycleMemory,
+		"restart a process that has more memory, such as 80% or 24GiB, after its segment; default: never")
+	f.IntVar(&o.RecyclePrompts, "comfyui-recycle-prompts", o.RecyclePrompts,
+		"restart a process after this many prompts, after its segment; 0 = never")
 }

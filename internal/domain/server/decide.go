@@ -298,7 +298,7 @@ func (p *Pool) whyUnavailable(s *Server) string {
 	switch {
 	case s.Drained:
 		return "server " + s.URL + " is draining"
-	case s.Health != Answers:
+	case s.Health != Answers || s.Process.closed():
 		return "server " + s.URL + " is " + string(s.State())
 	case s.CanceledAt != nil:
 		return "server " + s.URL + " still runs a canceled prompt"

@@ -17,6 +17,9 @@ const (
 	TypeRested     = "server.rested.v1"
 	TypeRecovered  = "server.recovered.v1"
 
+	TypeProcessStarted = "server.process_started.v1"
+	TypeProcessEnded   = "server.process_ended.v1"
+
 	TypeTokenCreated = "server.token_created.v1"
 	TypeTokenRevoked = "server.token_revoked.v1"
 )
@@ -86,6 +89,8 @@ func Register(r *eventlog.Registry) error {
 		eventlog.TypeOf[ExpiredV1](TypeExpired).Says("a server's registration was not renewed in time"),
 		eventlog.TypeOf[RestedV1](TypeRested).Says("jobs failed on a server one after the other, so it gets none for a while"),
 		eventlog.TypeOf[RecoveredV1](TypeRecovered).Says("a segment succeeded on a server that had rested"),
+		eventlog.TypeOf[ProcessStartedV1](TypeProcessStarted).Says("Millrace started a ComfyUI process that it looks after"),
+		eventlog.TypeOf[ProcessEndedV1](TypeProcessEnded).Says("such a process ended; the cause says why"),
 		eventlog.TypeOf[TokenCreatedV1](TypeTokenCreated).Says("a registration token was created, with which machines register themselves as "+
 			"servers"),
 		eventlog.TypeOf[TokenRevokedV1](TypeTokenRevoked).Says("a registration token was revoked"),

@@ -94,6 +94,8 @@ type Server struct {
 	LookedAt *time.Time `json:"-"`                  // when it was last polled
 	Leases   []Lease    `json:"segments,omitempty"` // segments that run on it
 
+	Process *Process `json:"process,omitempty"` // of Millrace's own; nil = somebody else runs it
+
 	CanceledAt *time.Time `json:"canceled_at,omitempty"` // when the oldest canceled prompt that may still run was canceled
 	Failing    *Failing   `json:"failing,omitempty"`     // jobs that failed on it since the last success
 }
@@ -108,12 +110,14 @@ func (s *Server) State() State {
 		return Refused
 	case s.Drained:
 		return Draining
-	case s.Health != Answers:
+	case s.Health != Answers || s.Process.closed() && s.Process.Phase != PhaseClosing:
 		return Away
 	case s.CanceledAt != nil && time.Since(*s.CanceledAt) > stuckAfter:
 		return Stuck
 	case s.Failing.resting(time.Now()):
 		return Resting
+	case s.Process.closed():
+		return Draining
 	case s.Running+s.Pending > 0 || len(s.Leases) > 0:
 		return Busy
 	}
@@ -132,7 +136,11 @@ func (s *Server) Trouble() string {
 			" UTC; nothing is sent to the server until it ends: restart ComfyUI there"
 	case Resting:
 		return s.Failing.reason() + "; the last one: " + s.Failing.Problem
-	case Healthy, Busy, Away, Refused, Draining:
+	case Away, Draining:
+		if s.Process.closed() {
+			return s.Process.trouble()
+		}
+	case Healthy, Busy, Refused:
 	}
 	return s.Problem
 }

@@ -68,7 +68,7 @@ func (d serverDoctor) unreachable(ctx context.Context) (Finding, error) {
 			troubled = append(troubled, terminal.Clean(s.URL)+" "+terminal.Clean(s.Trouble()))
 		}
 		if s.Health == server.Absent {
-			away = append(away, terminal.Clean(s.URL)+unreachableSince(s)+": "+terminal.Clean(s.Problem))
+			away = append(away, terminal.Clean(s.URL)+unreachableSince(s)+": "+terminal.Clean(s.Trouble()))
 		}
 	}
 	var words []string

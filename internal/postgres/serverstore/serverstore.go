@@ -44,7 +44,8 @@ type system struct {
 	RAMTotal int64           `json:"ram_total,omitempty"`
 	RAMFree  int64           `json:"ram_free,omitempty"`
 	Devices  []server.Device `json:"devices,omitempty"`
-	Failing  *server.Failing `json:"failing,omitempty"` // which probes do not change
+	Failing  *server.Failing `json:"failing,omitempty"` // which probes do not change, as the next one
+	Process  *server.Process `json:"process,omitempty"`
 }
 
 func scan(row pgx.CollectableRow) (*server.Server, error) {
@@ -53,6 +54,7 @@ func scan(row pgx.CollectableRow) (*server.Server, error) {
 		&s.Version,
 		&sys, &s.Running, &s.Pending, &s.Foreign, &s.Digest, &s.Models, &s.SeenAt, &s.LookedAt, &s.Token, &s.Price, &s.CanceledAt)
 	s.OS, s.RAMTotal, s.RAMFree, s.Devices, s.Failing = sys.OS, sys.RAMTotal, sys.RAMFree, sys.Devices, sys.Failing
+	s.Process = sys.Process
 	return s, err
 }
 
@@ -228,7 +230,8 @@ func renew(c *eventstore.Changes, found *server.Server, r server.Registration, s
 		return errKnown(r.URL)
 	}
 	if r.Fixed {
-		c.Queue(`update comfyui_servers set labels = $2, price = $3, fixed = true, expires_at = null where id = $1`,
+		c.Queue(`update comfyui_servers set labels = $2, price = $3, fixed = true, expires_at = null, system = system - 'process'
+			where id = $1`,
 			string(found.ID), r.Labels, r.Price)
 		return nil
 	}
@@ -331,7 +334,7 @@ func (st *Store) RecordProbe(ctx context.Context, s *server.Server) error {
 		return err
 	}
 	_, err = st.pool.Exec(ctx, `update comfyui_servers set health = $2, problem = $3, version = $4,
-		system = $5::jsonb || jsonb_strip_nulls(jsonb_build_object('failing', system -> 'failing')), running = $6, pending = $7,
+		system = $5::jsonb || jsonb_strip_nulls(jsonb_build_object('failing', system -> 'failing', 'process', system -> 'process')), running = $6, pending = $7,
 		others = $8,
 		digest = $9, seen_at = $10, looked_at = now() where id = $1`,
 		string(s.ID), string(s.Health), s.Problem, s.Version, sys, s.Running, s.Pending, s.Foreign, s.Digest, s.SeenAt)

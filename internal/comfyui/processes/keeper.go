@@ -1,0 +1,251 @@
+package processes
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/millrace-dev/millrace/internal/child"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/server"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// Registry is the registry of servers; serverstore.Store implements it.
+type Registry interface {
+	Register(ctx context.Context, r server.Registration, sealed []byte) (*server.Server, error)
+	Server(ctx context.Context, ref string) (*server.Server, error)
+	Remove(ctx context.Context, id server.ID, by server.By) error
+	RecordProcess(ctx context.Context, id server.ID, p server.Process, eventType string, data any) error
+}
+
+// View returns the servers as this process last saw them.
+type View func() []*server.Server
+
+// Keeper looks after the processes of this machine.
+type Keeper struct {
+	config
+	host     string
+	registry Registry
+	view     View
+	lock     *child.Lock
+	slots    []*slot
+
+	mu    sync.Mutex // guards the file of notes
+	notes []note
+}
+
+// note is what the next start must know of a process if this one is killed.
+type note struct {
+	Name string `json:"name"` // of its directory
+	URL  string `json:"url"`
+	Port int    `json:"port"`
+	PID  int    `json:"pid"`
+}
+
+// Open checks the options and ends what an earlier process left behind. It starts nothing.
+func Open(ctx context.Context, o Options) (*Keeper, error) {
+	c, err := o.check(ctx)
+	if err != nil {
+		return nil, err
+	}
+	k := &Keeper{config: c}
+	if k.host, err = os.Hostname(); err != nil {
+		return nil, fmt.Errorf("name of this machine: %w", err)
+	}
+	if err := os.MkdirAll(c.Data, 0o700); err != nil {
+		return nil, err
+	}
+	if k.lock, err = child.Acquire(filepath.Join(c.Data, "lock")); err != nil {
+		return nil, fmt.Errorf("another Millrace looks after the ComfyUI processes of this data directory: %w", err)
+	}
+	if k.notes, err = endStrays(ctx, c.Data); err != nil {
+		return nil, errors.Join(err, k.lock.Release())
+	}
+	numbers := map[string]int{}
+	for _, device := range c.devices {
+		numbers[device]++
+		name := "gpu" + strings.TrimPrefix(device, "gpu")
+		if device == cpu {
+			name = cpu
+		}
+		if n := numbers[device]; n > 1 {
+			name += "-" + strconv.Itoa(n)
+		}
+		k.slots = append(k.slots, newSlot(k, name, device))
+	}
+	return k, nil
+}
+
+// Run starts the processes and looks after them until ctx ends; then it ends them. A nil Keeper has none: it removes what an
+// earlier one has left in the directory data.
+func (k *Keeper) Run(ctx context.Context, data string, registry Registry, view View, log *slog.Logger) error {
+	if k == nil {
+		if err := clean(ctx, data, registry); err != nil && ctx.Err() == nil {
+			log.Warn("ComfyUI processes of an earlier start were not cleaned up", "error", err)
+		}
+		return nil
+	}
+	k.registry, k.view = registry, view
+	defer k.lock.Release() //nolint:errcheck // it ends with this process in any case
+	if err := k.removeFormer(ctx); err != nil && ctx.Err() == nil {
+		k.Log.Warn("former ComfyUI processes stay registered until they expire", "error", err)
+	}
+	var group errgroup.Group
+	for _, s := range k.slots {
+		group.Go(func() error { return s.run(ctx) })
+	}
+	return group.Wait()
+}
+
+// SegmentEnded counts the prompt of a segment that has ended, as an event says. A nil Keeper counts none.
+func (k *Keeper) SegmentEnded(types *eventlog.Registry, e eventlog.Recorded) {
+	if k == nil {
+		return
+	}
+	data, err := types.DecodeKnown(e)
+	if ended, ok := data.(job.SegmentEndedV1); ok && err == nil {
+		for _, s := range k.slots {
+			s.count(server.ID(ended.Server))
+		}
+	}
+}
+
+// removeFormer removes servers whose processes are not to be started again.
+func (k *Keeper) removeFormer(ctx context.Context) error {
+	k.mu.Lock()
+	former := slices.DeleteFunc(slices.Clone(k.notes), func(n note) bool {
+		return slices.ContainsFunc(k.slots, func(s *slot) bool { return s.name == n.Name })
+	})
+	k.notes = slices.DeleteFunc(k.notes, func(n note) bool { return slices.Contains(former, n) })
+	k.mu.Unlock()
+	return remove(ctx, k.registry, former)
+}
+
+func remove(ctx context.Context, registry Registry, former []note) error {
+	var errs []error
+	for _, n := range former {
+		s, err := registry.Server(ctx, n.URL)
+		if err == nil && s.Process != nil {
+			err = registry.Remove(ctx, s.ID, server.By{Actor: "host", Reason: "its process is not started any more"})
+		}
+		if !fault.Is(err, fault.NotFound) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// clean ends and removes what an earlier process of a data directory left behind, for a process that looks after none.
+func clean(ctx context.Context, data string, registry Registry) error {
+	if _, err := os.Stat(notesFile(data)); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	lock, err := child.Acquire(filepath.Join(data, "lock"))
+	var held *child.LockedError
+	if errors.As(err, &held) { // another process of this machine looks after them
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	former, err := endStrays(ctx, data)
+	if err == nil {
+		err = remove(ctx, registry, former)
+	}
+	if err == nil {
+		err = os.Remove(notesFile(data))
+	}
+	return errors.Join(err, lock.Release())
+}
+
+func notesFile(data string) string { return filepath.Join(data, "processes.json") }
+
+// note records the process of a slot.
+func (k *Keeper) note(n note) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.notes = append(slices.DeleteFunc(k.notes, func(o note) bool { return o.Name == n.Name }), n)
+	raw, err := json.Marshal(k.notes)
+	if err != nil {
+		return err
+	}
+	temporary := notesFile(k.Data) + ".new"
+	if err := os.WriteFile(temporary, raw, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(temporary, notesFile(k.Data))
+}
+
+// noted returns the last port of a slot, or 0.
+func (k *Keeper) noted(name string) note {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, n := range k.notes {
+		if n.Name == name {
+			return n
+		}
+	}
+	return note{}
+}
+
+// strayWithin bounds the wait for the end of a killed process.
+const strayWithin = 5 * time.Second
+
+// endStrays kills the processes that the last keeper of a directory noted and that still run, and returns the notes. A process ends
+// with its keeper; this is for the case that its watcher was killed, too.
+func endStrays(ctx context.Context, data string) ([]note, error) {
+	raw, err := os.ReadFile(notesFile(data))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var notes []note
+	if json.Unmarshal(raw, &notes) != nil { // written in part before a crash of the machine
+		return nil, nil
+	}
+	for _, n := range notes {
+		if n.PID <= 1 || !runs(n.PID, filepath.Join(data, n.Name)) {
+			continue
+		}
+		if err := syscall.Kill(-n.PID, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+			return nil, fmt.Errorf("end ComfyUI process %d of an earlier start: %w", n.PID, err)
+		}
+		within, cancel := context.WithTimeout(ctx, strayWithin)
+		for runs(n.PID, filepath.Join(data, n.Name)) && pause(within, 10*time.Millisecond) {
+		}
+		cancel()
+	}
+	return notes, nil
+}
+
+// runs reports whether a process with this id runs on a directory, because process ids are used again.
+func runs(pid int, dir string) bool {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	return err == nil && strings.Contains(string(raw), dir)
+}
+
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}

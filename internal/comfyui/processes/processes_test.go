@@ -1,0 +1,405 @@
+package processes_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/comfyui/processes"
+	"github.com/millrace-dev/millrace/internal/comfyui/processes/processestest"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/server"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+const patience = 2 * time.Minute
+
+// keeperMode makes the test binary run a keeper with the options in this variable, to be killed.
+const keeperMode = "MILLRACE_TEST_KEEPER"
+
+func TestMain(m *testing.M) {
+	processestest.Main()
+	if text := os.Getenv(keeperMode); text != "" {
+		var o processes.Options
+		err := json.Unmarshal([]byte(text), &o)
+		o.Log = slog.New(slog.DiscardHandler)
+		var k *processes.Keeper
+		if err == nil {
+			k, err = processes.Open(context.Background(), o)
+		}
+		if err == nil {
+			r := &registry{rows: map[server.ID]*server.Server{}}
+			err = k.Run(context.Background(), o.Data, r, r.view, o.Log)
+		}
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// registry is a registry in memory.
+type registry struct {
+	mu     sync.Mutex
+	rows   map[server.ID]*server.Server
+	events []any
+}
+
+func (r *registry) Register(_ context.Context, reg server.Registration, _ []byte) (*server.Server, error) {
+	if err := reg.Check(); err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range r.rows {
+		if s.URL == reg.URL {
+			return s, nil
+		}
+	}
+	s := &server.Server{ID: server.NewID(), URL: reg.URL, Health: server.Answers}
+	r.rows[s.ID] = s
+	return s, nil
+}
+
+func (r *registry) Server(_ context.Context, ref string) (*server.Server, error) {
+	for _, s := range r.view() {
+		if s.URL == ref {
+			return s, nil
+		}
+	}
+	return nil, fault.New(fault.NotFound, fault.CodeServerNotFound, "no server %s", ref)
+}
+
+func (r *registry) Remove(_ context.Context, id server.ID, _ server.By) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.rows, id)
+	return nil
+}
+
+func (r *registry) RecordProcess(_ context.Context, id server.ID, p server.Process, eventType string, data any) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s := r.rows[id]; s != nil {
+		s.Process = &p
+	}
+	if eventType != "" {
+		r.events = append(r.events, data)
+	}
+	return nil
+}
+
+func (r *registry) view() (all []*server.Server) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range r.rows {
+		row := *s
+		all = append(all, &row)
+	}
+	return all
+}
+
+// change changes the row of the only server.
+func (r *registry) change(change func(*server.Server)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range r.rows {
+		change(s)
+	}
+}
+
+// causes returns why processes ended, in order.
+func (r *registry) causes() (causes []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range r.events {
+		if e, ok := e.(server.ProcessEndedV1); ok {
+			causes = append(causes, e.Cause)
+		}
+	}
+	return causes
+}
+
+// kept is a keeper that runs.
+type kept struct {
+	*registry
+	*processes.Keeper
+	t    *testing.T
+	data string
+	stop func()
+}
+
+func options(t *testing.T, gpus int, script string) processes.Options {
+	t.Helper()
+	dir, python := processestest.Dir(t, gpus, script)
+	return processes.Options{Dir: dir, Python: python, Data: filepath.Join(t.TempDir(), "comfyui"), Log: slog.New(slog.DiscardHandler)}
+}
+
+func keep(t *testing.T, o processes.Options) *kept {
+	t.Helper()
+	k, err := processes.Open(t.Context(), o)
+	require.NoError(t, err)
+	s := &kept{registry: &registry{rows: map[server.ID]*server.Server{}}, Keeper: k, t: t, data: o.Data}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- k.Run(ctx, o.Data, s.registry, s.view, o.Log) }()
+	s.stop = sync.OnceFunc(func() {
+		cancel()
+		require.NoError(t, <-ended)
+	})
+	t.Cleanup(s.stop)
+	return s
+}
+
+// await waits until the server with the number of restarts is in a phase, and returns it.
+func (s *kept) await(phase server.Phase, restarts int) (found *server.Server) {
+	s.t.Helper()
+	require.Eventually(s.t, func() bool {
+		for _, row := range s.view() {
+			if row.Process != nil && row.Process.Phase == phase && row.Process.Restarts == restarts {
+				found = row
+			}
+		}
+		return found != nil
+	}, patience, 20*time.Millisecond, "%s after %d restarts", phase, restarts)
+	return found
+}
+
+func runs(pid int) bool {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err == nil && !strings.Contains(string(raw), ") Z ")
+}
+
+func awaitEnd(t *testing.T, pid int) {
+	t.Helper()
+	require.Eventually(t, func() bool { return !runs(pid) }, patience, 20*time.Millisecond, "the end of process %d", pid)
+}
+
+func TestEachGPUHasAProcessWithItsOwnPortAndDirectory(t *testing.T) {
+	t.Setenv("MILLRACE_SECRET_KEY", "not for node packs")
+	k := keep(t, options(t, 2, ""))
+	var rows []*server.Server
+	require.Eventually(t, func() bool {
+		rows = rows[:0]
+		for _, row := range k.view() {
+			if row.Process != nil && row.Process.Phase == server.PhaseRunning {
+				rows = append(rows, row)
+			}
+		}
+		return len(rows) == 2
+	}, patience, 20*time.Millisecond)
+	require.NotEqual(t, rows[0].URL, rows[1].URL)
+	for n := range 2 {
+		log, err := os.ReadFile(filepath.Join(k.data, "gpu"+strconv.Itoa(n), "log"))
+		require.NoError(t, err)
+		require.Contains(t, string(log), fmt.Sprintf("on device %d secret: \n", n))
+	}
+	k.stop()
+	for _, row := range rows {
+		require.False(t, runs(row.Process.PID))
+	}
+	require.Equal(t, []string{server.EndStopped, server.EndStopped}, k.causes())
+}
+
+func TestAProcessThatFailsIsStartedAgainAtItsAddress(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		fail func(k *kept, row *server.Server)
+		want string
+	}{
+		"it is killed": {func(_ *kept, row *server.Server) {
+			require.NoError(t, syscall.Kill(row.Process.PID, syscall.SIGKILL))
+		}, server.EndCrashed},
+		"it does not answer": {func(_ *kept, row *server.Server) {
+			require.NoError(t, syscall.Kill(row.Process.PID, syscall.SIGSTOP))
+		}, server.EndHung},
+		"a canceled prompt does not end": {func(k *kept, _ *server.Server) {
+			earlier := time.Now().Add(-time.Hour) // of an earlier process
+			k.change(func(s *server.Server) { s.CanceledAt = &earlier })
+			require.Never(t, func() bool { return len(k.causes()) > 0 }, 3*time.Second, 100*time.Millisecond)
+			now := time.Now()
+			k.change(func(s *server.Server) { s.CanceledAt = &now })
+		}, server.EndStuck},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := options(t, 0, "")
+			o.Silence = 3 * time.Second
+			k := keep(t, o)
+			first := k.await(server.PhaseRunning, 0)
+			c.fail(k, first)
+			require.Eventually(t, func() bool { return len(k.causes()) > 0 }, patience, 20*time.Millisecond)
+			k.change(func(s *server.Server) { s.CanceledAt = nil })
+			second := k.await(server.PhaseRunning, 1)
+			require.Equal(t, first.URL, second.URL)
+			require.NotEqual(t, first.Process.PID, second.Process.PID)
+			require.Equal(t, []string{c.want}, k.causes())
+			awaitEnd(t, first.Process.PID)
+		})
+	}
+}
+
+func TestAProcessThatPrintsAndDiesIsShownWithItsLastLine(t *testing.T) {
+	t.Parallel()
+	k := keep(t, options(t, 0, "echo loading; echo no such file: model.yaml >&2; exit 3"))
+	row := k.await(server.PhaseStopped, 1)
+	require.Contains(t, row.Process.Problem, "exit status 3: no such file: model.yaml; it is started again in")
+	row.Health = server.Absent
+	require.Equal(t, server.Away, row.State())
+	require.Contains(t, row.Trouble(), "no such file: model.yaml")
+}
+
+// ended reports segments that have ended on servers.
+func ended(t *testing.T, k *kept, ids ...server.ID) {
+	t.Helper()
+	types := eventlog.NewRegistry()
+	require.NoError(t, job.Register(types))
+	for _, id := range ids {
+		data, err := json.Marshal(job.SegmentEndedV1{Server: string(id)})
+		require.NoError(t, err)
+		k.SegmentEnded(types, eventlog.Recorded{Type: job.TypeSegmentEnded, Data: data})
+	}
+}
+
+func TestAProcessIsRecycledWhenItRunsNothing(t *testing.T) {
+	t.Parallel()
+	o := options(t, 0, "")
+	o.RecyclePrompts = 3
+	k := keep(t, o)
+	row := k.await(server.PhaseRunning, 0)
+	k.change(func(s *server.Server) { s.Leases = []server.Lease{{}} })
+	ended(t, k, row.ID, row.ID, "another", "another", row.ID)
+	closing := k.await(server.PhaseClosing, 0)
+	require.Equal(t, server.Draining, closing.State())
+	require.Contains(t, closing.Trouble(), "it has run 3 prompts")
+	require.Never(t, func() bool { return len(k.causes()) > 0 }, 4*time.Second, 100*time.Millisecond, "it runs a segment")
+	k.change(func(s *server.Server) { s.Leases = nil })
+	require.NotEqual(t, row.Process.PID, k.await(server.PhaseRunning, 1).Process.PID)
+	require.Equal(t, []string{server.EndRecycled}, k.causes())
+}
+
+func TestAProcessBeyondItsMemoryIsRecycled(t *testing.T) {
+	t.Parallel()
+	o := options(t, 0, "")
+	o.RecycleMemory = "1MiB"
+	k := keep(t, o)
+	require.Contains(t, k.await(server.PhaseStarting, 1).Process.Problem, "MiB of memory, more than")
+}
+
+func TestATakenPortIsReplaced(t *testing.T) {
+	t.Parallel()
+	o := options(t, 0, "")
+	k := keep(t, o)
+	first := k.await(server.PhaseRunning, 0)
+	k.stop()
+	l := listen(t, strings.TrimPrefix(first.URL, "http://"))
+	defer l.Close()
+	again := keep(t, o)
+	require.NotEqual(t, first.URL, again.await(server.PhaseRunning, 0).URL)
+}
+
+// A Millrace that is killed leaves no process behind, not even those that the interpreter has started.
+func TestNothingOutlivesAKilledKeeper(t *testing.T) {
+	t.Parallel()
+	o := options(t, 0, `sleep 3600 & echo $! > "$(dirname "$0")/child"`)
+	o.Log = nil
+	raw, err := json.Marshal(o)
+	require.NoError(t, err)
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), keeperMode+"="+string(raw))
+	require.NoError(t, cmd.Start())
+	var notes []struct{ PID int }
+	require.Eventually(t, func() bool {
+		raw, err := os.ReadFile(filepath.Join(o.Data, "processes.json"))
+		return err == nil && json.Unmarshal(raw, &notes) == nil && len(notes) == 1
+	}, patience, 20*time.Millisecond)
+	var second int
+	require.Eventually(t, func() bool {
+		raw, err := os.ReadFile(filepath.Join(o.Dir, "child"))
+		second, _ = strconv.Atoi(strings.TrimSpace(string(raw)))
+		return err == nil && second > 0
+	}, patience, 20*time.Millisecond)
+	require.NoError(t, cmd.Process.Kill())
+	require.Error(t, cmd.Wait())
+	awaitEnd(t, notes[0].PID)
+	awaitEnd(t, second)
+}
+
+func TestTheNextStartEndsWhatWasLeftBehind(t *testing.T) {
+	t.Parallel()
+	o := options(t, 0, "")
+	stray := exec.Command("sh", "-c", "sleep 3600", filepath.Join(o.Data, "cpu"))
+	stray.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	require.NoError(t, stray.Start())
+	go stray.Wait() //nolint:errcheck // killed
+	other := exec.Command("sleep", "3600")
+	require.NoError(t, other.Start())
+	t.Cleanup(func() { other.Process.Kill(); other.Wait() })
+	require.NoError(t, os.MkdirAll(o.Data, 0o700))
+	notes := fmt.Sprintf(`[{"name": "cpu", "pid": %d}, {"name": "gpu7", "pid": %d}]`, stray.Process.Pid, other.Process.Pid)
+	require.NoError(t, os.WriteFile(filepath.Join(o.Data, "processes.json"), []byte(notes), 0o600))
+	k := keep(t, o)
+	awaitEnd(t, stray.Process.Pid)
+	require.True(t, runs(other.Process.Pid), "its id was used again")
+	k.await(server.PhaseRunning, 0)
+
+	_, err := processes.Open(t.Context(), o)
+	require.ErrorContains(t, err, "another Millrace looks after")
+}
+
+func TestServersOfFormerProcessesAreRemoved(t *testing.T) {
+	t.Parallel()
+	o := options(t, 0, "")
+	o.Count = 2
+	k := keep(t, o)
+	require.Eventually(t, func() bool { return len(k.view()) == 2 }, patience, 20*time.Millisecond)
+	k.await(server.PhaseRunning, 0)
+	k.stop()
+	var none *processes.Keeper
+	require.NoError(t, none.Run(t.Context(), o.Data, k.registry, k.view, o.Log))
+	require.Empty(t, k.view())
+	require.NoFileExists(t, filepath.Join(o.Data, "processes.json"))
+	require.NoError(t, none.Run(t.Context(), o.Data, k.registry, k.view, o.Log), "there is nothing left")
+}
+
+func TestBadOptionsAreRefused(t *testing.T) {
+	t.Parallel()
+	dir, python := processestest.Dir(t, 1, "")
+	broken := filepath.Join(t.TempDir(), "python")
+	require.NoError(t, os.WriteFile(broken, []byte("#!/bin/sh\necho \"ModuleNotFoundError: No module named 'torch'\"; exit 1\n"), 0o700))
+	for want, o := range map[string]processes.Options{
+		"is not the directory of ComfyUI: it has no main.py":                                     {Dir: t.TempDir()},
+		"cannot import torch, which ComfyUI needs: ModuleNotFoundError: No module named 'torch'": {Dir: dir, Python: broken},
+		"--comfyui-python: ": {Dir: dir, Python: "/nonexistent"},
+		"there is no GPU \"1\": torch finds 1, counted from 0":                       {Dir: dir, Python: python, GPUs: "0,1"},
+		"there is no GPU \"first\"":                                                  {Dir: dir, Python: python, GPUs: "first"},
+		"Millrace itself gives --port to each process":                               {Dir: dir, Python: python, Args: "--lowvram --port=8188"},
+		"--comfyui-count must be":                                                    {Dir: dir, Python: python, Count: -1},
+		"--comfyui-recycle-memory takes a share such as 80%, or bytes such as 24GiB": {Dir: dir, Python: python, RecycleMemory: "a lot"},
+		"--comfyui-recycle-prompts must not":                                         {Dir: dir, Python: python, RecyclePrompts: -1},
+	} {
+		o.Data = t.TempDir()
+		_, err := processes.Open(t.Context(), o)
+		require.ErrorContains(t, err, want)
+	}
+}
+
+func listen(t *testing.T, address string) net.Listener {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", address)
+	require.NoError(t, err)
+	return l
+}

@@ -1,0 +1,86 @@
+package servers_test
+
+import (
+	"encoding/json"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/comfyui/processes/processestest"
+	"github.com/millrace-dev/millrace/test/served"
+)
+
+func TestMain(m *testing.M) {
+	processestest.Main()
+	os.Exit(m.Run())
+}
+
+// processes returns the process ids of the servers that Millrace started and that answer, by their addresses.
+func (s *service) processes() map[string]int {
+	s.t.Helper()
+	var servers []struct {
+		URL, State string
+		Process    struct {
+			PID   int
+			Phase string
+		}
+	}
+	require.NoError(s.t, json.Unmarshal([]byte(s.command("servers", "list", "--json")), &servers))
+	ids := map[string]int{}
+	for _, one := range servers {
+		if one.Process.Phase == "running" && (one.State == "healthy" || one.State == "busy") {
+			ids[one.URL] = one.Process.PID
+		}
+	}
+	return ids
+}
+
+// The processes of --comfyui-dir run jobs without another step. Each is killed and hangs while it runs jobs: every job ends, and no
+// process is left when Millrace has ended.
+func TestProcessesThatMillraceStartsAndLooksAfter(t *testing.T) {
+	dir, python := processestest.Dir(t, 2, "")
+	s := serve(t, nil, "--comfyui-dir", dir, "--comfyui-python", python, "--comfyui-recycle-prompts", "4")
+	s.await("two processes that answer", func() bool { return len(s.processes()) == 2 })
+	first := s.processes()
+	const jobs = 16
+	var ids []string
+	for i := range jobs {
+		ids = append(ids, s.submit(served.Text2Img(i+1, 300)))
+	}
+	seen := map[int]bool{}
+	for address, pid := range first {
+		seen[pid] = true
+		s.await("a job on "+address, func() bool { return strings.Contains(s.command("servers", "list"), "busy") })
+		require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+	}
+	for _, id := range ids {
+		require.Equal(t, "completed", s.ended(id), id)
+		require.Len(t, s.images(id), 1, "job %s", id)
+	}
+	s.await("new processes at the same addresses", func() bool {
+		now := s.processes()
+		for address, pid := range first {
+			if now[address] == 0 || now[address] == pid {
+				return false
+			}
+		}
+		return true
+	})
+	events := s.command("events", "list", "--type", "server.process_", "--json")
+	require.Contains(t, events, "server.process_ended.v1")
+	require.Contains(t, events, `"crashed"`)
+	require.Contains(t, events, `"recycled"`)
+	for address, pid := range s.processes() {
+		seen[pid] = true
+		require.Contains(t, s.command("servers", "logs", address, "--lines", "5"), "simulated ComfyUI on device")
+	}
+	s.Stop()
+	for pid := range seen {
+		_, err := os.Stat("/proc/" + strconv.Itoa(pid))
+		require.ErrorIs(t, err, os.ErrNotExist, "process %d", pid)
+	}
+}
