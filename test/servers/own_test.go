@@ -43,7 +43,8 @@ func (s *service) processes() map[string]int {
 // process is left when Millrace has ended.
 func TestProcessesThatMillraceStartsAndLooksAfter(t *testing.T) {
 	dir, python := processestest.Dir(t, 2, "")
-	s := serve(t, nil, "--comfyui-dir", dir, "--comfyui-python", python, "--comfyui-recycle-prompts", "4")
+	t.Parallel()
+	s := serve(t, nil, nil, "--comfyui-dir", dir, "--comfyui-python", python, "--comfyui-recycle-prompts", "4")
 	s.await("two processes that answer", func() bool { return len(s.processes()) == 2 })
 	first := s.processes()
 	const jobs = 16
