@@ -98,8 +98,7 @@ func (in *Instance) startServers(ctx context.Context, group *errgroup.Group) {
 		})
 	})
 	if in.has(Worker) {
-		store := serverstore.New(in.pool, in.events)
-		group.Go(func() error { return in.own.Run(ctx, processDir(in.cfg), store, in.servers.Servers, in.log) })
+		group.Go(func() error { return in.own.Run(ctx, processDir(in.cfg), in.OperatedServers().Store, in.servers.Servers, in.log) })
 		group.Go(func() error { return in.servers.Watch(ctx) })
 		group.Go(func() error { return in.servers.Serve(ctx) })
 		group.Go(func() error {
@@ -171,13 +170,11 @@ func (in *Instance) devices() []server.Device {
 
 // openProcesses checks whether the ComfyUI processes of the configuration can be started.
 func (in *Instance) openProcesses(ctx context.Context) (err error) {
-	own := in.cfg.Servers.Own
-	if own.Dir == "" || !in.has(Worker) {
-		return nil
+	if own := in.cfg.Servers.Own; in.has(Worker) {
+		in.own, err = processes.Open(ctx, processes.Options{
+			Dir: own.Dir, Python: own.Python, Args: own.Args, GPUs: own.GPUs, Count: own.Count, RecycleMemory: own.RecycleMemory,
+			RecyclePrompts: own.RecyclePrompts, Data: processDir(in.cfg), Silence: 2 * in.cfg.Servers.Silence, Log: in.log,
+		})
 	}
-	in.own, err = processes.Open(ctx, processes.Options{
-		Dir: own.Dir, Python: own.Python, Args: own.Args, GPUs: own.GPUs, Count: own.Count, RecycleMemory: own.RecycleMemory,
-		RecyclePrompts: own.RecyclePrompts, Data: processDir(in.cfg), Silence: 2 * in.cfg.Servers.Silence, Log: in.log,
-	})
 	return err
 }

@@ -57,8 +57,12 @@ type note struct {
 	PID  int    `json:"pid"`
 }
 
-// Open checks the options and ends what an earlier process left behind. It starts nothing.
+// Open checks the options and ends what an earlier process left behind. It starts nothing. Without a directory there is nothing to
+// keep: it returns nil.
 func Open(ctx context.Context, o Options) (*Keeper, error) {
+	if o.Dir == "" {
+		return nil, nil
+	}
 	c, err := o.check(ctx)
 	if err != nil {
 		return nil, err
