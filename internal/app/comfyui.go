@@ -98,7 +98,9 @@ func (in *Instance) startServers(ctx context.Context, group *errgroup.Group) {
 		})
 	})
 	if in.has(Worker) {
-		group.Go(func() error { return in.own.Run(ctx, processDir(in.cfg), in.OperatedServers().Store, in.servers.Servers, in.log) })
+		group.Go(func() error {
+			return in.own.Run(ctx, processDir(in.cfg), in.OperatedServers().Store, in.servers.Servers, in.log)
+		})
 		group.Go(func() error { return in.servers.Watch(ctx) })
 		group.Go(func() error { return in.servers.Serve(ctx) })
 		group.Go(func() error {
