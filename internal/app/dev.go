@@ -39,7 +39,7 @@ func Dev(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer
 	if err := localstack.CheckUIAddress(cfg.UIAddr); err != nil {
 		return err
 	}
-	password, open := uiPassword(cfg)
+	password, open := cfg.UIPassword()
 	if !open {
 		log.Warn("Temporal's Web UI is off: it shows the workflows of all accounts, and in mode keys it needs an operator's password; " +
 			"set MILLRACE_ADMIN_TOKEN")
@@ -86,21 +86,6 @@ func Dev(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer
 		return Serve(ctx, cfg, AllRoles, log, func(base string) { banner(out, cfg, base, stack.UIURL) })
 	})
 	return stopped(asked, group.Wait(), log)
-}
-
-// uiPassword returns the password of Temporal's Web UI. The UI shows the workflows of all accounts, so the password
-// is the operator's credential. Without authentication there is no password. In mode keys, the admin token is the
-// only operator's credential; without an admin token the UI is not served.
-func uiPassword(cfg config.Config) (password string, open bool) {
-	switch {
-	case cfg.Auth == config.AuthNone:
-		return "", true
-	case cfg.AdminToken != "":
-		return cfg.AdminToken, true
-	case cfg.Auth == config.AuthToken:
-		return cfg.Token, true
-	}
-	return "", false
 }
 
 // banner prints the addresses of all parts for a new user, with a request to paste.

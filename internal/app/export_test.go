@@ -56,7 +56,7 @@ var Migrate = migrate
 var AwaitTemporal = awaitTemporal
 
 // UIPassword returns the password of Temporal's Web UI, and whether the UI is served.
-var UIPassword = uiPassword
+var UIPassword = config.Config.UIPassword
 
 // ServeHTTP serves a listener as every process does.
 var ServeHTTP = serveHTTP

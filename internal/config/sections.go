@@ -326,3 +326,18 @@ func CheckCredentials(lookup func(string) (string, bool), names []string) error 
 	}
 	return errors.Join(problems...)
 }
+
+// UIPassword returns the password of Temporal's Web UI. The UI shows the workflows of all accounts, so the password
+// is the operator's credential. Without authentication there is no password. In mode keys, the admin token is the
+// only operator's credential; without an admin token the UI is not served.
+func (c Config) UIPassword() (password string, open bool) {
+	switch {
+	case c.Auth == AuthNone:
+		return "", true
+	case c.AdminToken != "":
+		return c.AdminToken, true
+	case c.Auth == AuthToken:
+		return c.Token, true
+	}
+	return "", false
+}
