@@ -44,7 +44,10 @@ func TestAdminChangesNeedACredential(t *testing.T) {
 	require.Equal(t, []string{
 		"POST /console/accounts", "POST /console/accounts/:account", "POST /console/accounts/:account/credit",
 		"POST /console/accounts/:account/keys", "POST /console/accounts/:account/keys/revoke", "POST /console/assets/:id/delete",
-		"POST /console/calls/:id/cancel", "POST /console/deliveries/replay", "POST /console/doctor",
+		"POST /console/calls/:id/cancel", "POST /console/deliveries/replay", "POST /console/deploy",
+		"POST /console/deploy/add", "POST /console/deployments/:name/code", "POST /console/deployments/:name/delete",
+		"POST /console/deployments/:name/promote", "POST /console/deployments/:name/rollback", "POST /console/deployments/:name/run",
+		"POST /console/deployments/:name/start", "POST /console/deployments/:name/stop", "POST /console/doctor",
 		"POST /console/jobs/:id/cancel", "POST /console/jobs/:id/retry", "POST /console/jobs/bulk", "POST /console/keys",
 		"POST /console/keys/revoke", "POST /console/models/:provider/:model/:variant/price",
 		"POST /console/models/:provider/:model/:variant/run", "POST /console/models/:provider/:model/price",
