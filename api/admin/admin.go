@@ -57,8 +57,8 @@ type Deps struct {
 	Log            *slog.Logger
 }
 
-// maxBody bounds a request, in bytes: a retry may carry a few large inputs.
-const maxBody = 1 << 20
+// maxBody bounds a request, in bytes: a retry may carry a few large inputs, and a deployment a drawing.
+const maxBody = 16 << 20
 
 // server implements the handlers.
 type server struct {

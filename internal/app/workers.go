@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -160,7 +161,11 @@ func (t Tiers) Bounds(ctx context.Context, id string) (job.Bounds, error) {
 // rules returns the settings of this process that commands on other machines need.
 func (in *Instance) rules() (livestore.Rules, error) {
 	absent, err := standard.Absent(in.ffmpeg)
-	return livestore.Rules{WebhookAllow: in.cfg.Webhooks.Allow, Absent: absent}, err
+	rules := livestore.Rules{WebhookAllow: in.cfg.Webhooks.Allow, Absent: absent}
+	if in.has(API) {
+		rules.Address = cmp.Or(in.cfg.PublicURL, "http://"+in.cfg.Addr)
+	}
+	return rules, err
 }
 
 // privateMark is the suffix of the names of workers that use the private servers of a data directory. One process at

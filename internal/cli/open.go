@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -158,7 +159,13 @@ func openWebhooks(ctx context.Context, s *shell.Shell, work func(*webhooks.Servi
 	return opened(ctx, s, (*app.Instance).OperatedWebhooks, work)
 }
 
+// openDeployments opens the operators' service for deployments, whose addresses are those of the running service.
 func openDeployments(ctx context.Context, s *shell.Shell, work func(*deployments.Service) error) error {
+	rules, _, err := s.RunningRules(ctx)
+	if err != nil {
+		return err
+	}
+	s.Config.PublicURL = cmp.Or(s.Config.PublicURL, rules.Address)
 	return opened(ctx, s, (*app.Instance).OperatedDeployments, work)
 }
 

@@ -30,10 +30,19 @@ func (s *Section) address(c *gin.Context, f Found) string {
 	return s.Page.Edge.BaseURL(c.Request) + strings.TrimSuffix("/deployment"+strings.TrimPrefix(f.path(), "/deployments"), "/") + "/api/v2"
 }
 
-// snippets returns programs that make a call.
+// snippets returns programs that make a call, and the configuration of an MCP client, whose tool has the name of the deployment.
 func (s *Section) snippets(c *gin.Context, f Found, inputs json.RawMessage) []form.Snippet {
 	body := append(append([]byte(`{"inputs":`), inputs...), '}')
-	return form.Snippets(s.address(c, f)+"/jobs", body, s.Page.Edge.Mode() != account.ModeNone)
+	keyed := s.Page.Edge.Mode() != account.ModeNone
+	server := map[string]any{"type": "http", "url": s.Page.Edge.BaseURL(c.Request) + "/mcp"}
+	if keyed {
+		server["headers"] = map[string]string{"Authorization": "Bearer ${MILLRACE_API_KEY}"}
+	}
+	config, err := json.MarshalIndent(map[string]any{"mcpServers": map[string]any{"millrace": server}}, "", "  ")
+	if err != nil {
+		return nil
+	}
+	return append(form.Snippets(s.address(c, f)+"/jobs", body, keyed), form.Snippet{Language: "MCP", Text: string(config) + "\n"})
 }
 
 // sent returns the form with the values that a browser sent, and the inputs that they are, nil if one has the wrong type.

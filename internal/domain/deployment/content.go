@@ -88,18 +88,23 @@ type callee struct {
 	template *callable.Template
 }
 
-// contentsKept bounds the contents that a process remembers. Most have some kilobytes.
-const contentsKept = 256
+// contentsKept bounds the contents that a process remembers, and maxKept the graph of each, in bytes. Most have some kilobytes.
+const (
+	contentsKept = 256
+	maxKept      = 1 << 20
+)
 
 // contents reads the contents of versions and remembers them without their drawings, which no call needs.
 type contents struct {
 	blobs blob.Store
 	kept  *lru.Cache[blob.Ref, *callee]
+	diffs *lru.Cache[[2]blob.Ref, []string]
 }
 
 func newContents(blobs blob.Store) contents {
 	kept, _ := lru.New[blob.Ref, *callee](contentsKept) // it fails for a size below one only
-	return contents{blobs: blobs, kept: kept}
+	diffs, _ := lru.New[[2]blob.Ref, []string](contentsKept)
+	return contents{blobs: blobs, kept: kept, diffs: diffs}
 }
 
 // callee returns a version that can be called.
@@ -116,7 +121,9 @@ func (c contents) callee(ctx context.Context, digest blob.Ref) (*callee, error) 
 	if made.template, err = callable.Prepare(content.Graph, &made.Schema); err != nil {
 		return nil, fmt.Errorf("prepare a version: %w", err)
 	}
-	c.kept.Add(digest, made)
+	if len(content.Graph) <= maxKept {
+		c.kept.Add(digest, made)
+	}
 	return made, nil
 }
 
@@ -159,21 +166,32 @@ func (s *Service) Schema(ctx context.Context, d Deployment, number int) (*callab
 	return &version.Schema, nil
 }
 
-// Diff says in sentences what a call can see of the changes between two versions of a deployment.
+// Diff says in sentences what a call can see of the changes between two versions of a deployment. The caller must not change it.
 func (s *Service) Diff(ctx context.Context, d Deployment, older, newer int) ([]string, error) {
-	var sides [2]callable.Revision
+	var key [2]blob.Ref
 	for i, number := range []int{older, newer} {
 		v, ok := d.Version(number)
 		if !ok {
 			return nil, errNoVersion(d, number)
 		}
-		version, err := s.contents.callee(ctx, v.Digest)
+		key[i] = v.Digest
+	}
+	if known, ok := s.contents.diffs.Get(key); ok {
+		return known, nil
+	}
+	var sides [2]callable.Revision
+	for i, digest := range key {
+		version, err := s.contents.callee(ctx, digest)
 		if err != nil {
 			return nil, err
 		}
 		sides[i] = callable.Revision{Graph: version.Graph, Schema: &version.Schema}
 	}
-	return callable.Diff(sides[0], sides[1])
+	changes, err := callable.Diff(sides[0], sides[1])
+	if err == nil {
+		s.contents.diffs.Add(key, changes)
+	}
+	return changes, err
 }
 
 // Source is what a version is made of.

@@ -157,8 +157,8 @@ func Fold(before Deployment, rec eventlog.Recorded, data any) Deployment {
 		d.ID, d.Account, d.CreatedAt = id, rec.Account, d.UpdatedAt
 	}
 	d.apply(data)
-	if e, ok := data.(VersionAddedV1); ok {
-		v := &d.Versions[e.Version-1]
+	if _, ok := data.(VersionAddedV1); ok {
+		v := &d.Versions[len(d.Versions)-1]
 		v.AddedAt, v.Actor = d.UpdatedAt, rec.Meta.Actor
 	}
 	return d

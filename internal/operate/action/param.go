@@ -201,7 +201,7 @@ func (p Param) Set(params any, texts ...string) error {
 		err = p.setNumber(into, text)
 	}
 	if err != nil {
-		return p.wrong(text)
+		return p.because(text, err)
 	}
 	return p.check(params)
 }
@@ -244,6 +244,26 @@ type Wrong struct{ Takes, Not string }
 func (w *Wrong) Error() string { return "it takes " + w.Takes + w.Not }
 
 func (p Param) wrong(text string) error { return p.wrongFor(p.Takes(), text) }
+
+// Explained is the error of a text that says what is wrong with it, such as with the content of a file.
+type Explained struct{ error }
+
+// because returns the error of a text, with its reason if there is one.
+func (p Param) because(text string, err error) error {
+	var reason Explained
+	if !errors.As(err, &reason) || p.Secret {
+		return p.wrong(text)
+	}
+	return &Wrong{p.Takes(), fmt.Sprintf(", not %.64q: %s", text, reason.Error())}
+}
+
+// Explain returns err as an Explained error.
+func Explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	return Explained{err}
+}
 
 func (p Param) wrongFor(takes, text string) error {
 	if p.Secret {

@@ -34,7 +34,7 @@ func (d *document) SetTexts(words []string) (err error) {
 		return nil
 	}
 	*d, err = readDocument(words[0])
-	return err
+	return action.Explain(err)
 }
 
 func readDocument(name string) (document, error) {
@@ -95,7 +95,9 @@ type yamlAny struct{}
 func (yamlAny) UnmarshalYAML(*yaml.Node) error { return nil }
 
 // UnmarshalText reads the manifest that a command names, with its graph.
-func (m *manifest) UnmarshalText(name []byte) error {
+func (m *manifest) UnmarshalText(name []byte) error { return action.Explain(m.read(name)) }
+
+func (m *manifest) read(name []byte) error {
 	text, err := os.ReadFile(string(name))
 	if err != nil {
 		return err

@@ -26,21 +26,18 @@ var list = action.Of[*Service, listParams, []Deployment]{
 	},
 	Do: func(ctx context.Context, o *Service, p listParams, _ operate.Attribution) ([]Deployment, error) {
 		found, err := o.Deployments.List(ctx, p.Account)
-		all := make([]Deployment, 0, len(found))
-		for _, d := range found {
-			shown, describeErr := o.described(ctx, d, d.Live)
-			if describeErr != nil {
-				return nil, describeErr
-			}
-			shown.Inputs, shown.Outputs = nil, nil
-			all = append(all, shown)
+		all := make([]Deployment, len(found))
+		for i, d := range found {
+			all[i] = o.summary(d)
+			all[i].Versions = nil
+			all[i].Count = len(d.Versions)
 		}
 		return all, err
 	},
 	Show: func(out *terminal.Printer, _ listParams, all []Deployment) {
 		rows := make([][]terminal.Cell, len(all))
 		for i, d := range all {
-			rows[i] = terminal.Cells(d.Name, "", d.Answers(), fmt.Sprint(len(d.Versions)), d.UpdatedAt.Format(time.DateTime), d.Address)
+			rows[i] = terminal.Cells(d.Name, "", d.Answers(), fmt.Sprint(d.Count), d.UpdatedAt.Format(time.DateTime), d.Address)
 			rows[i][1] = stateCell(d.State)
 		}
 		out.Table([]string{"NAME", "STATE", "ANSWERS", "VERSIONS", "CHANGED", "ADDRESS"}, rows)

@@ -95,7 +95,8 @@ type Deployment struct {
 	Address   string               `json:"address"`
 	Inputs    []callable.Input     `json:"inputs,omitempty"`
 	Outputs   []callable.Output    `json:"outputs,omitempty"`
-	Versions  []deployment.Version `json:"versions"`
+	Versions  []deployment.Version `json:"versions,omitempty"` // absent in a list
+	Count     int                  `json:"count,omitempty"`    // of the versions, in a list
 	CreatedAt time.Time            `json:"created_at"`
 	UpdatedAt time.Time            `json:"updated_at"`
 }

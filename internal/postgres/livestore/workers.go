@@ -1,6 +1,7 @@
 package livestore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -27,6 +28,7 @@ const leaveTimeout = 2 * time.Second
 type Rules struct {
 	WebhookAllow []string `json:"webhook_allow"` // host:port pairs allowed although they are not public or not https
 	Absent       []string `json:"absent"`        // native node classes that the worker cannot run, because a program is missing
+	Address      string   `json:"address"`       // of the API, if the process serves it; "" = another process does
 }
 
 // Workers lists the processes that run workflows and activities.
@@ -79,6 +81,7 @@ func (w *Workers) Rules(ctx context.Context) (agreed Rules, ok bool, err error) 
 			continue
 		}
 		agreed.WebhookAllow = slices.DeleteFunc(agreed.WebhookAllow, func(a string) bool { return !slices.Contains(r.WebhookAllow, a) })
+		agreed.Address = cmp.Or(agreed.Address, r.Address)
 		agreed.Absent = slices.Compact(slices.Sorted(slices.Values(slices.Concat(agreed.Absent, r.Absent))))
 	}
 	return agreed, len(all) > 0, nil
