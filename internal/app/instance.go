@@ -286,7 +286,7 @@ func (in *Instance) openTemporal(ctx context.Context) (err error) {
 
 // Close releases everything that Open has opened.
 func (in *Instance) Close() {
-	in.closeTraces()
+	in.traces.Close(in.log)
 	if in.client != nil {
 		in.client.Close()
 	}

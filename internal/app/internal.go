@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"os"
-	"time"
 
 	"github.com/google/uuid"
 	"go.temporal.io/sdk/contrib/opentelemetry"
@@ -123,16 +122,7 @@ func (in *Instance) openMetrics(ctx context.Context, group *errgroup.Group) *met
 	})
 	m.Gauge("millrace_workflow_tasks_late", "Jobs that do not go on because their workflow task is late, as this worker found them.",
 		func() float64 { return float64(in.late.Load()) })
-	m.Gauge("millrace_watching_accounts", "Accounts with an open WebSocket or event stream on this process.", func() float64 {
-		return float64(len(in.hub.Accounts()))
-	})
-	m.Gauge("millrace_watchers", "Open WebSockets and event streams on this process.", func() float64 {
-		open := 0
-		for _, id := range in.hub.Accounts() {
-			open += in.hub.Watched(id)
-		}
-		return float64(open)
-	})
+	m.Streams(in.hub)
 	m.Engine(readiness{in}.temporal)
 	m.Disk(in.cfg.DataDir, in.cfg.DiskReserve)
 	in.meterWebhooks(m)
@@ -164,20 +154,6 @@ func (in *Instance) openTraces(ctx context.Context) ([]interceptor.ClientInterce
 
 func (in *Instance) collector() telemetry.Collector {
 	return telemetry.Collector{Endpoint: in.cfg.Collector.Endpoint, Headers: in.cfg.Collector.Headers}
-}
-
-// tracesGrace bounds how long the last spans may take to be exported when a process stops.
-const tracesGrace = 3 * time.Second
-
-func (in *Instance) closeTraces() {
-	if in.traces == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), tracesGrace)
-	defer cancel()
-	if err := in.traces.Shutdown(ctx); err != nil {
-		in.log.Warn("export of the last traces failed", "error", err)
-	}
 }
 
 // tracedRequests records a span for each request, if traces are exported.

@@ -8,6 +8,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -129,6 +130,18 @@ func newSpanID() trace.SpanID {
 
 // requestHeader is the header of every answer with the request's id.
 const requestHeader = "X-Request-Id"
+
+// Close exports the last spans. Nothing happens on a nil Provider.
+func (p *Provider) Close(log *slog.Logger) {
+	if p == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), lastExport)
+	defer cancel()
+	if err := p.Shutdown(ctx); err != nil {
+		log.Warn("export of the last traces failed", "error", err)
+	}
+}
 
 // Requests records a span for each request after its answer, under the id that the answer names. The span has the path as the
 // client sent it, without the query, which may contain a credential.

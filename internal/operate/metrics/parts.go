@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/millrace-dev/millrace/internal/stream"
 )
 
 // engineTimeout bounds the check of Temporal at a scrape.
@@ -34,5 +36,19 @@ func (m *Metrics) Disk(dir string, reserve int64) {
 	})
 	m.Gauge("millrace_disk_reserve_bytes", "Free bytes below which new jobs and uploads are refused (MILLRACE_DISK_RESERVE).", func() float64 {
 		return float64(reserve)
+	})
+}
+
+// Streams adds the open connections of a hub.
+func (m *Metrics) Streams(hub *stream.Hub) {
+	m.Gauge("millrace_watching_accounts", "Accounts with an open WebSocket or event stream on this process.", func() float64 {
+		return float64(len(hub.Accounts()))
+	})
+	m.Gauge("millrace_watchers", "Open WebSockets and event streams on this process.", func() float64 {
+		open := 0
+		for _, id := range hub.Accounts() {
+			open += hub.Watched(id)
+		}
+		return float64(open)
 	})
 }
