@@ -346,3 +346,48 @@ func TestDriftIsRecordedOnceAndWithdrawn(t *testing.T) {
 		require.Len(t, found, len(step.drifted), i)
 	}
 }
+
+// accepting accepts every submission and counts them.
+type accepting struct{ submitted atomic.Int64 }
+
+func (a *accepting) Submit(context.Context, job.Submission) (job.Submitted, error) {
+	a.submitted.Add(1)
+	return job.Submitted{}, nil
+}
+
+func TestAStrictVersionRefusesChangedDefinitions(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	jobs := &accepting{}
+	f.Jobs = jobs
+	registry := func(inputs ...string) *node.Registry {
+		c := &node.Class{Name: "Paint", Run: func(context.Context, *node.Call) (node.Result, error) { return node.Result{}, nil }}
+		for _, name := range inputs {
+			c.Inputs = append(c.Inputs, node.Input{Name: name, Type: node.Int})
+		}
+		r, err := node.NewRegistry(c)
+		require.NoError(t, err)
+		return r
+	}
+	prompt := json.RawMessage(`{"1":{"class_type":"Paint","inputs":{"size":1}}}`)
+	digests, err := callable.Digests(prompt, registry("size"))
+	require.NoError(t, err)
+	for name, pin := range map[string]deployment.Pin{"strict": deployment.PinStrict, "lenient": deployment.PinWarn} {
+		_, err = f.Add(t.Context(), acme, name, deployment.Content{Graph: prompt, Classes: digests, Pin: pin}, by)
+		require.NoError(t, err)
+	}
+	call := func(name string) error {
+		_, err := f.Call(t.Context(), deployment.Call{Deployment: name, Submission: job.Submission{Account: acme}})
+		return err
+	}
+	f.Validator.Classes = registry("size")
+	require.NoError(t, call("strict"))
+	f.Validator.Classes = registry("size", "ink")
+	err = call("strict")
+	require.Equal(t, fault.CodeDeploymentNotReady, fault.CodeOf(err))
+	require.ErrorContains(t, err, "Paint")
+	require.NoError(t, call("lenient"), "without the pin, calls are answered")
+	f.Validator.Classes = registry("size")
+	require.NoError(t, call("strict"))
+	require.EqualValues(t, 3, jobs.submitted.Load())
+}
