@@ -95,7 +95,8 @@ func (w *world) find(id job.ID) *simulated {
 }
 
 // DescribeWorkflowExecution implements client.Client.
-func (w *world) DescribeWorkflowExecution(ctx context.Context, id, _ string) (answer *workflowservice.DescribeWorkflowExecutionResponse, err error) {
+func (w *world) DescribeWorkflowExecution(ctx context.Context, id, _ string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	var answer *workflowservice.DescribeWorkflowExecutionResponse
 	known := false
 	failed := w.statement(ctx, func() {
 		for _, j := range w.jobs {

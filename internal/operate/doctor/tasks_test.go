@@ -35,11 +35,13 @@ func TestDoctorReportsLateWorkflowTasks(t *testing.T) {
 	require.Equal(t, doctor.Healthy, check().Status)
 
 	id := job.NewID()
-	_, err = pool.Exec(t.Context(), `insert into job_slots (job_id, account, run, admitted_at) values ($1, 'a', 1, now() - interval '1 minute')`, id)
+	_, err = pool.Exec(t.Context(), `insert into job_slots (job_id, account, run, admitted_at)
+		values ($1, 'a', 1, now() - interval '1 minute')`, id)
 	require.NoError(t, err)
 	engine, queue := c.WorkflowService(), &taskqueue.TaskQueue{Name: "late"}
 	_, err = engine.StartWorkflowExecution(t.Context(), &workflowservice.StartWorkflowExecutionRequest{
-		Namespace: namespace, WorkflowId: id.WorkflowID(1), RequestId: uuid.NewString(), WorkflowType: &common.WorkflowType{Name: "w"}, TaskQueue: queue,
+		Namespace: namespace, WorkflowId: id.WorkflowID(1), RequestId: uuid.NewString(),
+		WorkflowType: &common.WorkflowType{Name: "w"}, TaskQueue: queue,
 	})
 	require.NoError(t, err)
 	f := check()
