@@ -6,6 +6,7 @@ package cloud
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"runtime"
 	"slices"
@@ -224,7 +225,14 @@ type deviceInfo struct {
 	Index     int    `json:"index"`
 	VRAMTotal uint64 `json:"vram_total"`
 	VRAMFree  uint64 `json:"vram_free"`
+
+	TorchTotal uint64 `json:"torch_vram_total"`
+	TorchFree  uint64 `json:"torch_vram_free"`
+	Machine    string `json:"machine"` // this service, or one of the ComfyUI servers, by number
 }
+
+// thisService is the machine of the device that native classes use.
+const thisService = "this service"
 
 // contractVersion is the release of the self-hosted runtime whose behaviour this
 // surface follows; clients compare it.
@@ -239,7 +247,7 @@ func (s *Surface) getSystemStats(c *gin.Context) error {
 				OS: "unknown", PythonVersion: "none", ComfyUIVersion: contractVersion, FrontendVersion: "none",
 				Templates: "none", CloudVersion: "unknown", PyTorchVersion: "none", Argv: []string{"millrace"},
 			},
-			Devices: []deviceInfo{{Name: "cpu", Type: "cpu"}},
+			Devices: []deviceInfo{{Name: "cpu", Type: "cpu", Machine: thisService}},
 		}, nil)
 	} else if err != nil {
 		return err
@@ -251,7 +259,7 @@ func (s *Surface) getSystemStats(c *gin.Context) error {
 			Templates: "none", CloudVersion: s.opts.Version, PyTorchVersion: "none", Argv: []string{"millrace"},
 			RAMTotal: total, RAMFree: free,
 		},
-		Devices: s.devices(deviceInfo{Name: "cpu", Type: "cpu", VRAMTotal: total, VRAMFree: free}),
+		Devices: s.devices(deviceInfo{Name: "cpu", Type: "cpu", VRAMTotal: total, VRAMFree: free, Machine: thisService}),
 	}, nil)
 }
 
@@ -264,7 +272,8 @@ func (s *Surface) devices(own deviceInfo) []deviceInfo {
 	for i, d := range s.Devices() {
 		all = append(all, deviceInfo{
 			Name: d.Name, Type: d.Type, Index: i + 1, VRAMTotal: uint64(max(0, d.Total)),
-			VRAMFree: uint64(max(0, d.Free)),
+			VRAMFree: uint64(max(0, d.Free)), TorchTotal: uint64(max(0, d.TorchTotal)), TorchFree: uint64(max(0, d.TorchFree)),
+			Machine: fmt.Sprintf("server %d", d.Machine),
 		})
 	}
 	return all

@@ -141,7 +141,9 @@ func TestEditorsSeeWhatServersHave(t *testing.T) {
 		in := &apitest.Inputs{Names: map[string][]string{}}
 		in.Add("a", "models/checkpoints/m.safetensors")
 		d.NodeFiles, d.Servers = in, servers
-		d.Devices = func() []server.Device { return []server.Device{{Name: "cuda:0", Type: "cuda", Total: 24, Free: 12}} }
+		d.Devices = func() []server.Device {
+			return []server.Device{{Name: "cuda:0", Type: "cuda", Total: 24, Free: 12, TorchTotal: 8, TorchFree: 2, Machine: 1}}
+		}
 	})
 	for path, want := range map[string]string{
 		"/models": `["checkpoints","loras","vae"]`, "/models/loras": `[]`, "/embeddings": `[]`,
@@ -152,7 +154,7 @@ func TestEditorsSeeWhatServersHave(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, h.Do(t, "GET", "/extensions/other/sim.js", "").Status)
 	require.NotContains(t, h.Do(t, "GET", "/system_stats", "").Body, "cuda", "without a key, nothing of the machines")
 	require.Contains(t, h.Do(t, "GET", "/system_stats", "", "Authorization", "Bearer key-a").Body,
-		`{"name":"cuda:0","type":"cuda","index":1,"vram_total":24,"vram_free":12}`)
+		`{"name":"cuda:0","type":"cuda","index":1,"vram_total":24,"vram_free":12,"torch_vram_total":8,"torch_vram_free":2,"machine":"server 1"}`)
 }
 
 func TestScriptsOfCustomNodesAreServed(t *testing.T) {

@@ -159,17 +159,6 @@ func (in *Instance) packRoutes(jobs *jobs.Reader) *packroutes.Routes {
 	})
 }
 
-// devices returns the devices of the servers that answer.
-func (in *Instance) devices() []server.Device {
-	var devices []server.Device
-	for _, s := range in.servers.Servers() {
-		if s.Health == server.Answers {
-			devices = append(devices, s.Devices...)
-		}
-	}
-	return devices
-}
-
 // openProcesses checks whether the ComfyUI processes of the configuration can be started.
 func (in *Instance) openProcesses(ctx context.Context) (err error) {
 	if own := in.cfg.Servers.Own; in.has(Worker) {

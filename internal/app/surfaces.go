@@ -278,7 +278,7 @@ func (s *surfaces) all() []api.Surface {
 // onCloud builds the jobs of the cloud contract.
 func (s *surfaces) onCloud() *cloud.Surface {
 	return cloud.New(cloud.Deps{
-		Edge: s.edge, Jobs: s.submit, Reader: s.reader, Queue: s.in.jobs, Sources: s.in.sources(), Waits: s.servers, Devices: s.in.devices,
+		Edge: s.edge, Jobs: s.submit, Reader: s.reader, Queue: s.in.jobs, Sources: s.in.sources(), Waits: s.servers, Devices: s.in.servers.Devices,
 		History: jobs.History{
 			Service: hidden.Service{Events: s.in.events, Jobs: s.reader}, Marks: hiddenview.NewReader(s.in.pool, s.in.types), Jobs: s.reader,
 		},

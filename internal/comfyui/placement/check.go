@@ -3,6 +3,7 @@ package placement
 import (
 	"errors"
 
+	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/segment"
@@ -76,4 +77,18 @@ func (p *Pool) Price(accepted *graph.Accepted, labels []string) (most int64) {
 		}
 	}
 	return most
+}
+
+// Devices returns the devices of the servers that answer.
+func (p *Pool) Devices() []server.Device {
+	var devices []server.Device
+	for i, s := range p.Servers() {
+		if s.Health == server.Answers {
+			for _, d := range s.Devices {
+				d.Machine = i + 1
+				devices = append(devices, d)
+			}
+		}
+	}
+	return devices
 }

@@ -199,7 +199,9 @@ func (w *watcher) see(ctx context.Context, c comfyui.Server, s *server.Server) e
 	}
 	s.Version, s.OS, s.RAMTotal, s.RAMFree, s.Devices = who.Version.String(), who.OS, who.RAMTotal, who.RAMFree, nil
 	for _, d := range who.Devices {
-		s.Devices = append(s.Devices, server.Device{Name: d.Name, Type: d.Type, Total: d.MemTotal, Free: d.MemFree})
+		s.Devices = append(s.Devices, server.Device{
+			Name: d.Name, Type: d.Type, Total: d.MemTotal, Free: d.MemFree, TorchTotal: d.TorchTotal, TorchFree: d.TorchFree,
+		})
 	}
 	queue, err := c.Queue(ctx)
 	if err != nil {

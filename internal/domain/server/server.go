@@ -62,6 +62,10 @@ type Device struct {
 	Type  string `json:"type"`
 	Total int64  `json:"memory_total"`
 	Free  int64  `json:"memory_free"`
+
+	TorchTotal int64 `json:"torch_total,omitempty"` // memory that PyTorch has reserved
+	TorchFree  int64 `json:"torch_free,omitempty"`
+	Machine    int   `json:"-"` // number of its server, from 1, for users, who may not see its address
 }
 
 // Server is a registered server with its last known status.
