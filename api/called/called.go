@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -79,14 +80,19 @@ func CallerOf(c *gin.Context, e *edge.Edge, surface job.Surface) Caller {
 	}
 }
 
-// Find returns the deployment of the caller with a name or an id.
+// Find returns the deployment that the caller may call with a name or an id.
 func (s *Service) Find(ctx context.Context, by Caller, name string) (deployment.Deployment, error) {
-	return s.Deployments.Find(ctx, by.Account, name)
+	d, err := s.Deployments.Find(ctx, by.Account, name)
+	if err == nil && !by.Calls(d.Name) {
+		err = deployment.ErrNone(name)
+	}
+	return d, err
 }
 
-// List returns the deployments of the caller in order of their names.
+// List returns the deployments that the caller may call in order of their names.
 func (s *Service) List(ctx context.Context, by Caller) ([]deployment.Deployment, error) {
-	return s.Deployments.List(ctx, by.Account)
+	all, err := s.Deployments.List(ctx, by.Account)
+	return slices.DeleteFunc(all, func(d deployment.Deployment) bool { return !by.Calls(d.Name) }), err
 }
 
 // Call is an accepted call.

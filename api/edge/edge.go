@@ -225,6 +225,8 @@ type Route struct {
 
 	Gate    *load.Gate // bounds how many requests are answered at once; nil = nothing does
 	Live    bool       // the answer is a stream without an end, so HEAD is not served
+	Calls   bool       // a key limited to deployments may use the route, whose handler checks their names
+	Mounted bool       // as Calls, but only below the path of a deployment
 	Browser bool       // an editor uses the route: a browser's cookie is a credential (see Edge.RequestSecret)
 }
 
@@ -273,6 +275,8 @@ func (e *Edge) wrap(r Route) gin.HandlerFunc {
 		if cookies {
 			c.Set(cookiesCount, true)
 		}
+		_, mounted := mountOf(c.Request)
+		c.Set(callsDeployments, r.Calls || r.Mounted && mounted)
 		defer request.Watch(c.Request)()
 		err := e.Authorize(c, r.Access)
 		if err == nil && r.Access != Public {

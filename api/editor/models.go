@@ -11,6 +11,7 @@ import (
 
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/httperr"
+	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
@@ -102,11 +103,14 @@ func (s *Surface) ownModels(c *gin.Context) (map[string][]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !who.Allows(account.ScopeRead) {
+		return folders, nil
+	}
 	return folders, s.collectModels(c.Request.Context(), who.Account, folders)
 }
 
-func (s *Surface) collectModels(ctx context.Context, account string, folders map[string][]string) error {
-	names, err := s.NodeFiles.ForAccount(account).List(ctx, node.FolderInput, maxModels)
+func (s *Surface) collectModels(ctx context.Context, owner string, folders map[string][]string) error {
+	names, err := s.NodeFiles.ForAccount(owner).List(ctx, node.FolderInput, maxModels)
 	for _, name := range names {
 		rest, ok := strings.CutPrefix(name, modelsPrefix)
 		if folder, file, deep := strings.Cut(rest, "/"); ok && deep {

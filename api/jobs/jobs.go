@@ -97,12 +97,12 @@ const maxPriority = 1_000_000
 
 func (s *Surface) jobRoutes() []edge.Route {
 	return edge.V2(
-		edge.Route{Method: http.MethodPost, Path: "/jobs", Access: edge.Store, Limit: s.opts.MaxPrompt, Handle: s.postJob},
-		edge.Route{Method: http.MethodGet, Path: "/jobs", Handle: s.listJobs, Gate: s.Edge.JobLists},
-		edge.Route{Method: http.MethodGet, Path: "/jobs/:id", Handle: edge.Of(s.find, s.writeJob)},
-		edge.Route{Method: http.MethodGet, Path: "/openapi.json", Handle: s.getDocument},
+		edge.Route{Method: http.MethodPost, Path: "/jobs", Access: edge.Store, Limit: s.opts.MaxPrompt, Mounted: true, Handle: s.postJob},
+		edge.Route{Method: http.MethodGet, Path: "/jobs", Mounted: true, Handle: s.listJobs, Gate: s.Edge.JobLists},
+		edge.Route{Method: http.MethodGet, Path: "/jobs/:id", Mounted: true, Handle: edge.Of(s.find, s.writeJob)},
+		edge.Route{Method: http.MethodGet, Path: "/openapi.json", Mounted: true, Handle: s.getDocument},
 		edge.Route{Method: http.MethodGet, Path: "/jobs/:id/workflow", Handle: edge.Of(s.job, s.getWorkflow)},
-		edge.Route{Method: http.MethodPost, Path: "/jobs/:id/cancel", Access: edge.Write, Handle: edge.Of(s.job, s.cancelJob)},
+		edge.Route{Method: http.MethodPost, Path: "/jobs/:id/cancel", Access: edge.Write, Mounted: true, Handle: edge.Of(s.job, s.cancelJob)},
 	)
 }
 

@@ -78,7 +78,7 @@ const (
 )
 
 func (s *Surface) eventRoutes() []edge.Route {
-	return edge.V2(edge.Route{Method: http.MethodGet, Path: "/jobs/:id/events", Live: true, Handle: s.getEvents})
+	return edge.V2(edge.Route{Method: http.MethodGet, Path: "/jobs/:id/events", Live: true, Mounted: true, Handle: s.getEvents})
 }
 
 // endID begins the id of the event that reports the end of a job. A client that reconnects with such an id has

@@ -72,7 +72,7 @@ func New(deps Deps, opts Options) *Surface {
 
 // Routes returns the routes of the surface. There are no streams without a call, so GET and DELETE are not served.
 func (s *Surface) Routes() []edge.Route {
-	return []edge.Route{{Method: http.MethodPost, Path: "/mcp", Access: edge.Store, Limit: s.opts.MaxBody, Handle: s.post}}
+	return []edge.Route{{Method: http.MethodPost, Path: "/mcp", Access: edge.Store, Limit: s.opts.MaxBody, Calls: true, Handle: s.post}}
 }
 
 // exchange is a request and its caller. The context of the protocol's handlers does not end with the request; gone does.

@@ -58,10 +58,10 @@ const base = "/openai/v1"
 // Routes returns the routes of the surface.
 func (s *Surface) Routes() []edge.Route {
 	return []edge.Route{
-		{Method: http.MethodPost, Path: base + "/images/generations", Access: edge.Store, Limit: s.opts.MaxBody, Handle: s.generate},
-		{Method: http.MethodPost, Path: base + "/images/edits", Access: edge.Store, Limit: s.opts.MaxBody, Handle: s.edit},
-		{Method: http.MethodGet, Path: base + "/models", Handle: s.listModels},
-		{Method: http.MethodGet, Path: base + "/models/:model", Handle: s.getModel},
+		{Method: http.MethodPost, Path: base + "/images/generations", Access: edge.Store, Limit: s.opts.MaxBody, Calls: true, Handle: s.generate},
+		{Method: http.MethodPost, Path: base + "/images/edits", Access: edge.Store, Limit: s.opts.MaxBody, Calls: true, Handle: s.edit},
+		{Method: http.MethodGet, Path: base + "/models", Calls: true, Handle: s.listModels},
+		{Method: http.MethodGet, Path: base + "/models/:model", Calls: true, Handle: s.getModel},
 	}
 }
 

@@ -34,9 +34,15 @@ const ownProvider = "deployments"
 func (s *Surface) either(model, own func(*gin.Context) error) func(*gin.Context) error {
 	return func(c *gin.Context) error {
 		if s.Called == nil || c.Param("provider") != ownProvider || c.Param("variant") != "" {
+			if edge.Caller(c).Limited() {
+				return call.Refuse(fault.Denied, call.Forbidden, "this key may call deployments only")
+			}
 			return model(c)
 		}
-		err := own(c)
+		err := deployment.ErrNone(c.Param("model"))
+		if edge.Caller(c).Calls(c.Param("model")) {
+			err = own(c)
+		}
 		if err != nil {
 			return ownRefusal(err, isRequests(c.Request.URL.Path))
 		}

@@ -91,10 +91,11 @@ func (s *Surface) Routes() []edge.Route {
 	both := func(v call.Version) []edge.Route {
 		return []edge.Route{
 			{Method: http.MethodGet, Path: "/" + string(v) + "/models", Handle: s.getModels},
-			{Method: http.MethodGet, Path: "/" + string(v) + model, Handle: s.either(s.getModel, s.getOwn)},
-			{Method: http.MethodGet, Path: "/" + string(v) + model + "/openapi.json", Handle: s.either(s.getSchema, s.getOwnSchema)},
+			{Method: http.MethodGet, Path: "/" + string(v) + model, Calls: true, Handle: s.either(s.getModel, s.getOwn)},
+			{Method: http.MethodGet, Path: "/" + string(v) + model + "/openapi.json", Calls: true, Handle: s.either(s.getSchema, s.getOwnSchema)},
 			{
 				Method: http.MethodPost, Path: "/" + string(v) + model, Access: edge.Store, Limit: s.opts.MaxModelBody,
+				Calls:  true,
 				Handle: s.either(s.postRun, s.runOwn),
 			},
 		}
@@ -102,21 +103,25 @@ func (s *Surface) Routes() []edge.Route {
 	return withVariants(append(append(both(call.V1), both(call.V2)...),
 		edge.Route{
 			Method: http.MethodPost, Path: "/v2" + model + "/estimate", Limit: s.opts.MaxModelBody,
+			Calls:  true,
 			Handle: s.either(s.postEstimate, s.estimateOwn),
 		},
 		edge.Route{
 			Method: http.MethodPost, Path: "/v2" + model + "/requests", Access: edge.Store, Limit: s.opts.MaxModelBody,
+			Calls:  true,
 			Handle: s.either(s.postRequest, s.queueOwn),
 		},
 		edge.Route{
-			Method: http.MethodGet, Path: "/v2" + model + "/requests/:id", Handle: s.either(edge.Of(s.handle, s.getResult), s.getOwnResult),
+			Method: http.MethodGet, Path: "/v2" + model + "/requests/:id", Calls: true, Handle: s.either(edge.Of(s.handle, s.getResult), s.getOwnResult),
 		},
 		edge.Route{
 			Method: http.MethodGet, Path: "/v2" + model + "/requests/:id/status",
+			Calls:  true,
 			Handle: s.either(edge.Of(s.handle, s.getRequest), s.getOwnStatus),
 		},
 		edge.Route{
 			Method: http.MethodPut, Path: "/v2" + model + "/requests/:id/cancel", Access: edge.Write,
+			Calls:  true,
 			Handle: s.either(edge.Of(s.handle, s.putCancel), s.cancelOwn),
 		},
 	))

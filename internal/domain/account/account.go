@@ -128,6 +128,13 @@ const (
 	ScopeGraphs Scope = "graphs"
 )
 
+// scopeCall begins the scopes of a key that may call some deployments and do nothing else. A name follows. Such a key has no other scope, so
+// that whatever needs one is refused.
+const scopeCall = "deployment:"
+
+// CallScope returns the scope of a key that may call the deployment with a name.
+func CallScope(deployment string) Scope { return Scope(scopeCall + deployment) }
+
 // ParseScope returns the scope of that name.
 func ParseScope(s string) (Scope, error) {
 	if sc := Scope(s); sc == ScopeRead || sc == ScopeWrite || sc == ScopeGraphs {
@@ -148,6 +155,16 @@ type Identity struct {
 
 // Allows reports whether the identity carries the right.
 func (id Identity) Allows(scope Scope) bool { return slices.Contains(id.Scopes, scope) }
+
+// Limited reports whether the identity may call some deployments and do nothing else.
+func (id Identity) Limited() bool {
+	return slices.ContainsFunc(id.Scopes, func(s Scope) bool { return strings.HasPrefix(string(s), scopeCall) })
+}
+
+// Calls reports whether the identity may call the deployment with a name.
+func (id Identity) Calls(deployment string) bool {
+	return !id.Limited() || slices.Contains(id.Scopes, CallScope(deployment))
+}
 
 // Local is the identity of the modes none and token.
 func Local() Identity {

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/domain/deployment"
+	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/action"
 	"github.com/millrace-dev/millrace/internal/operate/terminal"
@@ -19,6 +21,8 @@ type owner struct {
 type issueParams struct {
 	owner
 	Scopes []string `name:"scopes" form:"scope" flag:"scope" commas:"true" choices:"read,write" label:"It may"`
+
+	Deployments []string `name:"deployments" form:"deployment" flag:"deployment" commas:"true" label:"Only these deployments"`
 }
 
 // key is a key as operators see it. Secret is set only when the key is created.
@@ -48,7 +52,8 @@ var IssueKey = action.Of[Service, issueParams, IssuedKey]{
 	Spec: action.Spec{
 		ID: "adminIssueKey", Route: "POST /accounts/{account}/keys", Summary: "Issue a key.",
 		Page: "/accounts/:account/keys", Reason: action.Optional,
-		Status: 201, Schema: "AdminKey", Help: map[string]string{"scopes": "scopes of the key: read, write; default: both"},
+		Status: 201, Schema: "AdminKey", Help: map[string]string{"scopes": "scopes of the key: read, write; default: both",
+			"deployments": "the key may call these deployments and do nothing else"},
 		Commands: []action.Command{{
 			Use: "create --account NAME", Short: "Create a key and print it, once",
 			Label: "New key", Warning: "The key is shown once.",
@@ -60,6 +65,15 @@ var IssueKey = action.Of[Service, issueParams, IssuedKey]{
 			if scope := account.Scope(name); !slices.Contains(scopes, scope) {
 				scopes = append(scopes, scope)
 			}
+		}
+		for _, name := range p.Deployments {
+			if err := deployment.CheckName(name); err != nil {
+				return IssuedKey{}, err
+			}
+			scopes = append(scopes, account.CallScope(name))
+		}
+		if len(p.Deployments) > 0 && len(p.Scopes) > 0 {
+			return IssuedKey{}, fault.New(fault.Invalid, fault.CodeInvalidRequest, "a key limited to deployments has no scopes")
 		}
 		return o.IssueKey(ctx, p.Account, scopes, by)
 	},
