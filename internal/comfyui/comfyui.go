@@ -116,6 +116,7 @@ func NewPromptID(id uuid.UUID) PromptID { return PromptID(id.String()) }
 type Identity struct {
 	Version   Version
 	OS        string // "linux", "win32", …
+	Python    string
 	PyTorch   string
 	RAMTotal  int64 // in bytes, like all sizes here
 	RAMFree   int64

@@ -78,7 +78,7 @@ func (s *systemStats) identity() (Identity, error) {
 			got, MinVersion).
 			WithDetails(map[string]any{"version": clip(s.System.Version), "oldest": MinVersion.String()})
 	}
-	id := Identity{Version: version, OS: s.System.OS, PyTorch: s.System.PyTorch, RAMTotal: s.System.RAMTotal, RAMFree: s.System.RAMFree}
+	id := Identity{Version: version, OS: s.System.OS, Python: pythonVersion(s.System.Python), PyTorch: s.System.PyTorch, RAMTotal: s.System.RAMTotal, RAMFree: s.System.RAMFree}
 	for _, d := range s.Devices {
 		device := Device{Name: d.Name, Type: d.Type, MemTotal: d.MemTotal, MemFree: d.MemFree, TorchTotal: d.TorchTotal, TorchFree: d.TorchFree}
 		if d.Index != nil {
@@ -87,6 +87,12 @@ func (s *systemStats) identity() (Identity, error) {
 		id.Devices = append(id.Devices, device)
 	}
 	return id, nil
+}
+
+// pythonVersion returns the number of a version such as "3.12.3 (main, Feb  4 2025, 14:48:35) [GCC 13.3.0]".
+func pythonVersion(text string) string {
+	number, _, _ := strings.Cut(text, " ")
+	return clip(number)
 }
 
 // maxUpload reads the largest request body that the server accepts.

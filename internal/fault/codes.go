@@ -147,6 +147,7 @@ const (
 	CodeInvalidServer      Code = "invalid_server"     // the description of a server breaks a rule
 	CodeServerExists       Code = "server_exists"      // the server is registered already
 	CodeServerNotFound     Code = "server_not_found"   // no server has this id
+	CodeServerUnseen       Code = "server_unseen"      // the server has never answered, so nothing is known of it
 	CodeNoServerLog        Code = "no_server_log"      // Millrace did not start the process of the server, or its log is on another machine
 	CodeTooManyServers     Code = "too_many_servers"   // the registration tokens have registered too many servers
 	CodeTokenExists        Code = "token_exists"       // a registration token with this name exists

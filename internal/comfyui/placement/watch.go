@@ -198,6 +198,7 @@ func (w *watcher) see(ctx context.Context, c comfyui.Server, s *server.Server) e
 		return err
 	}
 	s.Version, s.OS, s.RAMTotal, s.RAMFree, s.Devices = who.Version.String(), who.OS, who.RAMTotal, who.RAMFree, nil
+	s.Python, s.PyTorch = who.Python, cut(who.PyTorch)
 	for _, d := range who.Devices {
 		s.Devices = append(s.Devices, server.Device{
 			Name: d.Name, Type: d.Type, Total: d.MemTotal, Free: d.MemFree, TorchTotal: d.TorchTotal, TorchFree: d.TorchFree,

@@ -86,6 +86,8 @@ type Server struct {
 	Problem  string     `json:"problem,omitempty"` // why it is away or refused
 	Version  string     `json:"version,omitempty"`
 	OS       string     `json:"os,omitempty"`
+	Python   string     `json:"python,omitempty"`
+	PyTorch  string     `json:"torch,omitempty"`
 	RAMTotal int64      `json:"ram_total,omitempty"`
 	RAMFree  int64      `json:"ram_free,omitempty"`
 	Devices  []Device   `json:"devices,omitempty"`

@@ -41,7 +41,7 @@ with its actor and reason. REF is an id or an address.
 	Example: `  millrace servers add http://10.0.0.7:8188 --label sdxl --reason "second GPU"
   millrace servers list
   millrace servers drain http://10.0.0.7:8188 --reason "driver update"`,
-	Actions: []action.For[*Service]{Add, list, show, logs, Change, usage},
+	Actions: []action.For[*Service]{Add, list, show, logs, compare, Change, usage},
 	Groups: []action.Group[*Service]{{
 		Use:   "tokens",
 		Short: "Create, list and revoke the tokens with which machines register themselves",

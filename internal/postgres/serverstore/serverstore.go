@@ -41,6 +41,8 @@ const columns = `id::text, url, labels, slots, fixed, drained, expires_at, regis
 // system is the part of a probe's result that describes a server's machine, and what became of jobs there.
 type system struct {
 	OS       string          `json:"os,omitempty"`
+	Python   string          `json:"python,omitempty"`
+	PyTorch  string          `json:"torch,omitempty"`
 	RAMTotal int64           `json:"ram_total,omitempty"`
 	RAMFree  int64           `json:"ram_free,omitempty"`
 	Devices  []server.Device `json:"devices,omitempty"`
@@ -54,7 +56,7 @@ func scan(row pgx.CollectableRow) (*server.Server, error) {
 		&s.Version,
 		&sys, &s.Running, &s.Pending, &s.Foreign, &s.Digest, &s.Models, &s.SeenAt, &s.LookedAt, &s.Token, &s.Price, &s.CanceledAt)
 	s.OS, s.RAMTotal, s.RAMFree, s.Devices, s.Failing = sys.OS, sys.RAMTotal, sys.RAMFree, sys.Devices, sys.Failing
-	s.Process = sys.Process
+	s.Process, s.Python, s.PyTorch = sys.Process, sys.Python, sys.PyTorch
 	return s, err
 }
 
@@ -329,7 +331,7 @@ func (st *Store) Claim(ctx context.Context, every time.Duration) ([]server.ID, e
 
 // RecordProbe records the result of a probe of a server.
 func (st *Store) RecordProbe(ctx context.Context, s *server.Server) error {
-	sys, err := json.Marshal(system{OS: s.OS, RAMTotal: s.RAMTotal, RAMFree: s.RAMFree, Devices: s.Devices})
+	sys, err := json.Marshal(system{OS: s.OS, Python: s.Python, PyTorch: s.PyTorch, RAMTotal: s.RAMTotal, RAMFree: s.RAMFree, Devices: s.Devices})
 	if err != nil {
 		return err
 	}

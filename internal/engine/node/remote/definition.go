@@ -27,6 +27,12 @@ type Definition struct {
 	others  []json.RawMessage // the definitions of the class on other servers
 }
 
+// Module returns the Python module that defines the class: a node pack or a part of ComfyUI.
+func (d *Definition) Module() string { return d.head.Module }
+
+// Raw returns the definition as the server wrote it.
+func (d *Definition) Raw() json.RawMessage { return d.raw }
+
 // head holds the members of a definition besides its inputs and outputs.
 type head struct {
 	DisplayName  string          `json:"display_name"`
