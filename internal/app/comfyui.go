@@ -118,8 +118,7 @@ func (in *Instance) OperatedServers() *servers.Service {
 // segments returns the parts with which segments of graphs run on servers.
 func (in *Instance) segments() *activities.Segments {
 	s := activities.NewSegments(in.servers, driving.New(driving.Options{
-		MaxOutput: in.cfg.Servers.MaxOutput, MaxPixels: in.cfg.MaxPixels, Sounds: in.ffmpeg,
-		NodeTimeout: in.cfg.NodeTimeout,
+		MaxOutput: in.cfg.Servers.MaxOutput, MaxPixels: in.cfg.MaxPixels, Sounds: in.ffmpeg, NodeTimeout: in.cfg.NodeTimeout,
 	}))
 	s.Slots = in.jobs
 	if len(in.settings.comfyOrg) > 0 {
