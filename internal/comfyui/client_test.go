@@ -543,3 +543,21 @@ func TestMalformedAnswersAreErrors(t *testing.T) {
 		require.Equal(t, fault.CodeServerRedirect, fault.CodeOf(call()), name)
 	}
 }
+
+// A short answer may decode into a thousand times its size, so its values and its depth are counted while it arrives.
+func TestAnswerWithTooManyValuesIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]string{
+		"nested too deep": strings.Repeat("[", 129) + strings.Repeat("]", 129),
+		"many values":     `{"queue_running":[` + strings.Repeat("0,", 5<<20) + `0],"queue_pending":[]}`,
+		"many objects":    `{"queue_running":[` + strings.Repeat("{},", 5<<20) + `{}],"queue_pending":[]}`,
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			io.WriteString(w, answer) // the client stops reading
+		}))
+		t.Cleanup(server.Close)
+		_, err := dial(t, server.URL, comfyui.Options{}).Queue(t.Context())
+		require.Equal(t, fault.CodeTooLarge, fault.CodeOf(err), "%s: %v", name, err)
+	}
+}
