@@ -20,6 +20,6 @@ func main() {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "millrace: "+cli.Message(err))
 		cli.LogCause(cmd, err)
-		os.Exit(1)
+		os.Exit(cli.ExitCode(err))
 	}
 }

@@ -1,11 +1,9 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -21,8 +19,15 @@ import (
 	"github.com/millrace-dev/millrace/internal/web/editor/published"
 )
 
-// Dev runs the private servers and all roles until ctx ends or one of them fails permanently.
-func Dev(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer) error {
+// Addresses are those of a service that is ready.
+type Addresses struct {
+	Base       string // http://HOST:PORT
+	TemporalUI string // "" = it is not served
+}
+
+// Dev runs the private servers and all roles until ctx ends or one of them fails permanently. ready is called once a job
+// would run: the address is listening, and the workers have announced themselves.
+func Dev(ctx context.Context, cfg config.Config, log *slog.Logger, ready func(Addresses)) error {
 	if err := validate(cfg); err != nil {
 		return err
 	}
@@ -83,43 +88,9 @@ func Dev(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer
 		}
 	})
 	group.Go(func() error {
-		return Serve(ctx, cfg, AllRoles, log, func(base string) { banner(out, cfg, base, stack.UIURL) })
+		return Serve(ctx, cfg, AllRoles, log, func(base string) { ready(Addresses{base, stack.UIURL}) })
 	})
 	return stopped(asked, group.Wait(), log)
-}
-
-// banner prints the addresses of all parts for a new user, with a request to paste.
-func banner(out io.Writer, cfg config.Config, base, ui string) {
-	credential := ""
-	if cfg.Auth != config.AuthNone {
-		credential = ` -H "X-API-Key: $KEY"`
-		if ui != "" {
-			ui += " (any user name; the password is the admin token, or else the token)"
-		}
-	}
-	page := ""
-	if cfg.Editor != "" {
-		page = "  Editor       " + base + "/\n"
-	}
-	_, _ = fmt.Fprintf(out, `
-Millrace is ready.
-
-  API          %[1]s
-%[5]s  Temporal UI  %[2]s
-  Data         %[3]s
-
-Try it:
-
-  curl -s%[4]s %[1]s/api/prompt -H 'Content-Type: application/json' -d '{"prompt":{
-    "1":{"class_type":"EmptyImage","inputs":{"width":512,"height":512,"batch_size":1,"color":3368601}},
-    "2":{"class_type":"SaveImage","inputs":{"images":["1",0],"filename_prefix":"hello"}}}}'
-
-A partner model, simulated (millrace models lists all):
-
-  curl -s%[4]s %[1]s/v2/models/sim/echo -H 'Content-Type: application/json' -d '{"prompt":"hello"}'
-
-Ctrl-C stops everything; nothing accepted is lost.
-`, base, cmp.Or(ui, "-"), cfg.DataDir, credential, page) // a closed terminal must not stop the process
 }
 
 // fetchEditor replaces config.EditorAuto by the directory of the published editor, or by "" if the editor cannot be

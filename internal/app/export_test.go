@@ -46,9 +46,6 @@ func Writable(ctx context.Context, pool *pgxpool.Pool) error {
 // Validate reports all invalid settings of a configuration.
 var Validate = validate
 
-// Banner returns the text that `millrace dev` prints when it is ready.
-var Banner = banner
-
 // Migrate migrates a database to this version, and waits for a database that is starting up.
 var Migrate = migrate
 

@@ -127,7 +127,8 @@ func ParseRoles(list string) ([]Role, error) {
 	return roles, nil
 }
 
-// Serve runs the roles until ctx ends or one of them fails. ready, if not nil, is called once the address is listening.
+// Serve runs the roles until ctx ends or one of them fails. ready, if not nil, is called once the address is listening and,
+// in a process with that role, the workers have announced themselves.
 func Serve(ctx context.Context, cfg config.Config, roles []Role, log *slog.Logger, ready func(base string)) error {
 	if err := validate(cfg); err != nil {
 		return err
@@ -171,7 +172,12 @@ func Serve(ctx context.Context, cfg config.Config, roles []Role, log *slog.Logge
 	if listener != nil {
 		group.Go(func() error { return serveHTTP(ctx, listener, handler, cfg.StopAfter) })
 		if ready != nil {
-			ready("http://" + listener.Addr().String())
+			group.Go(func() error {
+				if in.awaitWorkers(ctx) {
+					ready("http://" + listener.Addr().String())
+				}
+				return nil
+			})
 		}
 	}
 	return stopped(asked, group.Wait(), log)

@@ -42,6 +42,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/outbound"
 	"github.com/millrace-dev/millrace/internal/partner/catalog"
 	modelrouter "github.com/millrace-dev/millrace/internal/partner/router"
+	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 	"github.com/millrace-dev/millrace/internal/postgres/deploymentstore"
 	"github.com/millrace-dev/millrace/internal/postgres/keystore"
@@ -162,6 +163,19 @@ func (r readiness) workers(ctx context.Context) about.Part {
 	}
 	return p
 }
+
+// awaitWorkers waits until a worker has announced itself, if this process runs some; false if ctx ends before that.
+func (in *Instance) awaitWorkers(ctx context.Context) bool {
+	for in.has(Worker) && !(readiness{in}).workers(ctx).OK {
+		if postgres.Pause(ctx, workersPoll) != nil {
+			return false
+		}
+	}
+	return ctx.Err() == nil
+}
+
+// workersPoll is the interval between two checks whether a starting process has workers.
+const workersPoll = 20 * time.Millisecond
 
 // JobService accepts commands on jobs.
 func (in *Instance) JobService() *job.Service {

@@ -18,6 +18,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/cli/workers"
 	"github.com/millrace-dev/millrace/internal/config"
+	"github.com/millrace-dev/millrace/internal/config/version"
 	"github.com/millrace-dev/millrace/internal/operate/accounts"
 	"github.com/millrace-dev/millrace/internal/operate/assets"
 	"github.com/millrace-dev/millrace/internal/operate/calls"
@@ -45,12 +46,14 @@ that can be inspected, replayed and retried. Existing clients work by changing
 their base URL.
 
 Start with:  millrace dev`,
+		Version:       version.Version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			return errors.Join(s.ConfigErr, refuseEmpty(cmd))
 		},
 	}
+	root.SetVersionTemplate(versionText())
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.PersistentFlags().StringVar(&s.Config.Logs, "log", s.Config.Logs, "log level: debug, info, warn or error (MILLRACE_LOG)")

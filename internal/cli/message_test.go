@@ -54,9 +54,10 @@ func TestUsageErrorsNameTheHelp(t *testing.T) {
 	t.Parallel()
 	for want, args := range map[string][]string{
 		`--max-nodes takes a whole number, not "many"; see millrace dev --help`:                                  {"dev", "--max-nodes", "many"},
+		`unknown flag: --slotz (did you mean --slots?); see millrace dev --help`:                                 {"dev", "--slotz", "3"},
 		`unknown flag: --nodes; see millrace dev --help`:                                                         {"dev", "--nodes", "3"},
-		`millrace has no command "dve"; see millrace --help`:                                                     {"dve"},
-		`millrace jobs has no command "lst"; see millrace jobs --help`:                                           {"jobs", "lst"},
+		`millrace has no command "dve" (did you mean dev?); see millrace --help`:                                 {"dve"},
+		`millrace jobs has no command "lst" (did you mean list?); see millrace jobs --help`:                      {"jobs", "lst"},
 		`usage: millrace jobs show ID (no argument was given); see millrace jobs show --help`:                    {"jobs", "show"},
 		`usage: millrace jobs diff ID ID (1 given, the last "62e8"); see millrace jobs diff --help`:              {"jobs", "diff", "62e8"},
 		`usage: millrace jobs list, without arguments (1 given, the last "acme"); see millrace jobs list --help`: {"jobs", "list", "acme"},
@@ -88,7 +89,10 @@ func TestUsageErrorsNameTheHelp(t *testing.T) {
 	} {
 		_, err := run(t, args...)
 		require.EqualError(t, err, want)
+		require.Equal(t, 2, cli.ExitCode(err), want)
 	}
+	require.Equal(t, 1, cli.ExitCode(errors.New("the database does not answer")))
+	require.Zero(t, cli.ExitCode(nil))
 	out, err := run(t, "jobs")
 	require.NoError(t, err)
 	require.Contains(t, out, "timeline", "a group alone shows its commands")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/agnivade/levenshtein"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -27,7 +28,7 @@ func finish(root *cobra.Command) {
 		case isValue:
 			err = fmt.Errorf("--%s takes %s, not %q", value.GetFlag().Name, kindOf(value.GetFlag()), value.GetValue())
 		}
-		return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
+		return wrongUse(fmt.Errorf("%w%s; see %s --help", err, likeFlag(cmd, err), cmd.CommandPath()))
 	})
 	prepareFlags(root)
 }
@@ -65,7 +66,7 @@ func usageError(cmd *cobra.Command, args []string, wrong error) error {
 	if use == cmd.CommandPath() {
 		use += ", without arguments"
 	}
-	return fmt.Errorf("usage: %s (%s); see %s --help", use, given, cmd.CommandPath())
+	return wrongUse(fmt.Errorf("usage: %s (%s); see %s --help", use, given, cmd.CommandPath()))
 }
 
 // selectors are the flags that narrow a selection. With an empty value, for example from an unset variable of a
@@ -80,7 +81,7 @@ var selectors = []string{
 func refuseEmpty(cmd *cobra.Command) error {
 	for _, name := range selectors {
 		if f := cmd.Flags().Lookup(name); f != nil && f.Changed && strings.TrimSpace(strings.Trim(f.Value.String(), "[]")) == "" {
-			return fmt.Errorf("--%s is empty: give it a value, or leave it out; see %s --help", name, cmd.CommandPath())
+			return wrongUse(fmt.Errorf("--%s is empty: give it a value, or leave it out; see %s --help", name, cmd.CommandPath()))
 		}
 	}
 	return nil
@@ -91,7 +92,58 @@ func commandsOnly(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s has no command %q; see %s --help", cmd.CommandPath(), args[0], cmd.CommandPath())
+	like := ""
+	if similar := cmd.SuggestionsFor(args[0]); len(similar) > 0 {
+		like = fmt.Sprintf(" (did you mean %s?)", similar[0])
+	}
+	return wrongUse(fmt.Errorf("%s has no command %q%s; see %s --help", cmd.CommandPath(), args[0], like, cmd.CommandPath()))
+}
+
+// likeFlag returns a hint at the flag that an unknown one resembles, or "".
+func likeFlag(cmd *cobra.Command, err error) string {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return ""
+	}
+	name, best, least := unknown.GetSpecifiedName(), "", 3 // edits
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if n := levenshtein.ComputeDistance(name, f.Name); n < least && n < len(name) && !f.Hidden {
+			best, least = f.Name, n
+		}
+	})
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (did you mean --%s?)", best)
+}
+
+// misuse is an error in how a command was typed.
+type misuse struct{ error }
+
+// Unwrap returns the error itself.
+func (m misuse) Unwrap() error { return m.error }
+
+// UsageError marks an error as one in how a command was typed.
+func (misuse) UsageError() {}
+
+func wrongUse(err error) error { return misuse{err} }
+
+// The exit codes of failed commands.
+const (
+	exitFailure = 1
+	exitMisuse  = 2 // as of POSIX shells: the command was typed wrongly, and nothing was done
+)
+
+// ExitCode returns the exit code for the error of a command.
+func ExitCode(err error) int {
+	var usage interface{ UsageError() }
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &usage):
+		return exitMisuse
+	}
+	return exitFailure
 }
 
 // kindOf describes the values that a flag takes.

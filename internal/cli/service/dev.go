@@ -22,12 +22,15 @@ Temporal's Web UI is served to this machine only. It shows the workflows of all 
 and, by default, cannot change them; with --auth it requires the admin token, or the token
 of --auth token.
 
+Only warnings and errors are logged; --log info shows all that happens.
+
 DATABASE_URL and TEMPORAL_ADDRESS replace the private servers.`,
 		Example: `  millrace dev
   millrace dev --addr 127.0.0.1:9000 --data ./data
   MILLRACE_TOKEN=secret millrace dev --auth token --addr 0.0.0.0:8188`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			quiet(s, cmd)
 			log, err := s.Logger()
 			if err != nil {
 				return err
@@ -36,7 +39,7 @@ DATABASE_URL and TEMPORAL_ADDRESS replace the private servers.`,
 				s.Config.StopAfter = devStopAfter
 			}
 			tuneMemory()
-			return app.Dev(cmd.Context(), s.Config, log, s.Out)
+			return app.Dev(cmd.Context(), s.Config, log, func(at app.Addresses) { Banner(s.Out, s.Config, at) })
 		},
 	}
 	cmd.Flags().BoolVar(&s.Config.UIWrites, "temporal-ui-writes", s.Config.UIWrites,
@@ -45,6 +48,13 @@ DATABASE_URL and TEMPORAL_ADDRESS replace the private servers.`,
 		"address of Temporal's Web UI on this machine, HOST:PORT; default: 127.0.0.1:8233, or another port if that is taken")
 	serverFlags(s, cmd)
 	return cmd
+}
+
+// quiet makes warnings and errors the only log lines of local mode, whose banner is for people, unless a level is chosen.
+func quiet(s *shell.Shell, cmd *cobra.Command) {
+	if v, ok := s.Lookup("MILLRACE_LOG"); (!ok || v == "") && !cmd.Flags().Changed("log") {
+		s.Config.Logs = "warn"
+	}
 }
 
 // devStopAfter is the default time that local mode waits for running jobs when it is stopped. It is short, because a

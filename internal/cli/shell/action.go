@@ -96,14 +96,20 @@ func (g *given[S]) flag(cmd *cobra.Command, p action.Param) {
 func (g *given[S]) missing(cmd *cobra.Command) error {
 	for _, p := range g.Params {
 		if f := cmd.Flags().Lookup(p.Flag); p.Asked && f != nil && !f.Changed {
-			return fmt.Errorf("--%s is missing: %s; see %s --help", p.Flag, p.Help, cmd.CommandPath())
+			return missing{fmt.Errorf("--%s is missing: %s; see %s --help", p.Flag, p.Help, cmd.CommandPath())}
 		}
 	}
 	if g.Reason == action.Required && strings.TrimSpace(g.reason) == "" {
-		return errors.New("--reason is missing: it is recorded with the change")
+		return missing{errors.New("--reason is missing: it is recorded with the change")}
 	}
 	return nil
 }
+
+// missing is the error for a flag that was not given.
+type missing struct{ error }
+
+// UsageError marks it as an error in how the command was typed.
+func (missing) UsageError() {}
 
 // arguments sets the parameters that are arguments, and those that the command itself gives.
 func (g *given[S]) arguments(args []string) error {
