@@ -44,6 +44,7 @@ func prepareFlags(cmd *cobra.Command) {
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(cmd *cobra.Command, args []string) error { return usageError(cmd, args, check(cmd, args)) }
 	}
+	cmd.SuggestionsMinimumDistance = 2 // edits
 	if cmd.HasSubCommands() && cmd.RunE == nil && cmd.Run == nil {
 		cmd.Args = commandsOnly
 		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
