@@ -121,6 +121,7 @@ type machine struct {
 func (m machine) Identify(context.Context) (comfyui.Identity, error) { return comfyui.Identity{}, nil }
 func (m machine) Queue(context.Context) (comfyui.Queue, error)       { return comfyui.Queue{}, nil }
 func (m machine) Models(context.Context) (comfyui.Models, error)     { return comfyui.Models{}, nil }
+
 func (m machine) Classes(context.Context, string) (comfyui.Classes, error) {
 	return comfyui.Classes{
 		Digest: m.class, Names: []string{m.class}, Definitions: map[string]json.RawMessage{m.class: definition(m.t, m.class)},
