@@ -42,6 +42,7 @@ type slot struct {
 	port              int
 	url               string
 	log               *output
+	written           <-chan struct{} // closed when the log has all that the process wrote
 	process           *child.Process
 	state             server.Process
 	id                atomic.Value // server.ID
@@ -101,6 +102,9 @@ func (s *slot) run(ctx context.Context) error {
 	}
 }
 
+// lastOutput is how long the last output of an ended process is awaited.
+const lastOutput = time.Second
+
 // once runs one process until it has ended.
 func (s *slot) once(ctx context.Context) (e end) {
 	began := time.Now()
@@ -116,6 +120,10 @@ func (s *slot) once(ctx context.Context) (e end) {
 	})
 	e.cause, e.problem = s.watch(ctx)
 	s.stop(ctx, e.cause)
+	select { // a child that has left the group may keep the output open
+	case <-s.written:
+	case <-time.After(lastOutput):
+	}
 	e.ran = time.Since(began)
 	status := "exit status 0"
 	if err := s.process.Err(); err != nil {
@@ -168,7 +176,10 @@ func (s *slot) begin(ctx context.Context) error {
 		return err
 	}
 	s.state.PID = s.process.PID()
+	written := make(chan struct{})
+	s.written = written
 	go func() {
+		defer close(written)
 		defer r.Close()
 		io.Copy(s.log, r) //nolint:errcheck // of a log that cannot be written, the end is still in memory
 		io.Copy(io.Discard, r)
