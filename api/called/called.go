@@ -108,7 +108,7 @@ func (s *Service) Begin(ctx context.Context, by Caller, d deployment.Deployment,
 	if err != nil {
 		return Call{}, err
 	}
-	made, err := s.Deployments.Call(ctx, deployment.Call{Deployment: string(d.ID), Submission: sub})
+	made, err := s.Deployments.Call(ctx, deployment.Call{Deployment: string(d.ID), OnlySent: by.Limited(), Submission: sub})
 	if err == nil || key == "" {
 		return Call{Called: made}, err
 	}

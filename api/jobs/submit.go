@@ -55,7 +55,9 @@ func (s *Surface) record(c *gin.Context, sub job.Submission) (job.Job, error) {
 		done, err := s.Jobs.Submit(c.Request.Context(), sub)
 		return done.Job, err
 	}
-	called, err := s.Calls.Call(c.Request.Context(), deployment.Call{Deployment: string(m.ID), Version: m.Pinned, Submission: sub})
+	called, err := s.Calls.Call(c.Request.Context(), deployment.Call{
+		Deployment: string(m.ID), Version: m.Pinned, OnlySent: edge.Caller(c).Limited(), Submission: sub,
+	})
 	if err == nil {
 		edge.NameVersion(c, called.Deployment.Name, called.Version)
 	}

@@ -226,10 +226,18 @@ func TestFilesOfCalls(t *testing.T) {
 		}
 	}
 	require.NotEmpty(t, hash)
+	limited := c.limited("invert")
 	for _, value := range []string{hash, asset} {
 		r, _ := c.call("invert", fmt.Sprintf(`{"picture":%q}`, value))
 		require.Equal(t, http.StatusCreated, r.status, r.body)
+		r, _ = limited.call("invert", fmt.Sprintf(`{"picture":%q}`, value))
+		require.Equal(t, http.StatusUnprocessableEntity, r.status, r.body)
+		require.Contains(t, r.body, "input picture: this key may not read files of the account")
 	}
+	r, _ = limited.call("invert", inputs)
+	require.Equal(t, http.StatusCreated, r.status, r.body)
+	r = limited.do("POST", "/deployment/invert/api/v2/jobs", `{"workflow":`+strings.ReplaceAll(deployedGraph, "WIDTH", "8")+`}`)
+	require.Equal(t, http.StatusForbidden, r.status, r.body)
 	for name, value := range map[string]string{
 		"no base64": "data:image/png;base64,!!", "no file": "nobody.png", "an unknown asset": uuid.NewString(),
 		"a private address": "http://127.0.0.1/x.png",

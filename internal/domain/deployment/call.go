@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/engine/callable"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
@@ -31,6 +32,7 @@ const Sticky = "sticky"
 type Call struct {
 	Deployment string // name or id
 	Version    int    // 0 = a version that answers
+	OnlySent   bool   // the caller may name no file of the account: files are data: URLs or addresses
 	// Submission describes the job, with the values of the inputs in Inputs and without a graph.
 	Submission job.Submission
 }
@@ -98,7 +100,7 @@ func (s *Service) call(ctx context.Context, d Deployment, c Call, key string) (C
 			return Called{}, notReady(d, number, "the definitions of "+strings.Join(changed, ", ")+" have changed")
 		}
 	}
-	if err := s.bind(ctx, version, &sub); err != nil {
+	if err := s.bind(ctx, version, &sub, c.OnlySent); err != nil {
 		return Called{}, err
 	}
 	sub.Deployment = &job.Deployed{ID: string(d.ID), Name: d.Name, Version: number, Outputs: version.names()}
@@ -113,7 +115,7 @@ func (s *Service) call(ctx context.Context, d Deployment, c Call, key string) (C
 }
 
 // bind checks the values of a call, stores the files that they bring, and puts the values into the graph.
-func (s *Service) bind(ctx context.Context, version *callee, sub *job.Submission) error {
+func (s *Service) bind(ctx context.Context, version *callee, sub *job.Submission, onlySent bool) error {
 	brought, err := version.template.Check(sub.Inputs)
 	if err != nil {
 		return err
@@ -123,6 +125,10 @@ func (s *Service) bind(ctx context.Context, version *callee, sub *job.Submission
 		values, sub.Inputs = maps.Clone(sub.Inputs), maps.Clone(sub.Inputs)
 	}
 	for _, f := range brought {
+		if onlySent && f.Form != callable.FormData && f.Form != callable.FormURL {
+			return fault.New(fault.Invalid, fault.CodeInvalidInput,
+				"input %s: this key may not read files of the account: send a data: URL or an https: address", f.Input)
+		}
 		value, recorded, err := s.file(ctx, *sub, f)
 		if err != nil {
 			return err

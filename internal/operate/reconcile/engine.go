@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	commonpb "go.temporal.io/api/common/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 
@@ -188,15 +189,12 @@ func (r Reconciler) terminate(ctx context.Context, workflow string) error {
 	})
 }
 
-// delete records the termination of a workflow like terminate, and removes it from Temporal, so that its id can be used again.
-func (r Reconciler) delete(ctx context.Context, workflow string) error {
-	return r.remove(ctx, workflow, func() error {
-		d, err := r.Client.DescribeWorkflowExecution(ctx, workflow, "")
-		if err != nil {
-			return err
-		}
-		_, err = r.Client.WorkflowService().DeleteWorkflowExecution(ctx, &workflowservice.DeleteWorkflowExecutionRequest{
-			Namespace: r.Namespace, WorkflowExecution: d.GetWorkflowExecutionInfo().GetExecution(),
+// delete records the termination of one execution of a workflow like terminate, and removes it from Temporal, so that its id can be
+// used again. A later execution with that id stays.
+func (r Reconciler) delete(ctx context.Context, execution *commonpb.WorkflowExecution) error {
+	return r.remove(ctx, execution.GetWorkflowId(), func() error {
+		_, err := r.Client.WorkflowService().DeleteWorkflowExecution(ctx, &workflowservice.DeleteWorkflowExecutionRequest{
+			Namespace: r.Namespace, WorkflowExecution: execution,
 		})
 		return err
 	})

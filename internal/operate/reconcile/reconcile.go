@@ -127,10 +127,23 @@ func (r Reconciler) started(ctx context.Context) ([]Repair, error) {
 		if err != nil || state == unknown {
 			return nil, err
 		}
+		d, err := r.Client.DescribeWorkflowExecution(ctx, workflow, "")
+		if isGone(err) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		// A job that still waits now had no slot when this execution was described, so the execution is of another past.
+		if waits, err := r.Ops.Jobs.Waits(ctx, ref.Job); err != nil || !waits {
+			return nil, err
+		}
 		return []Repair{{
 			Kind: "job", ID: string(ref.Job), Finding: "queued, but Temporal has a workflow for it: " + state,
 			Action: "delete the workflow; the job starts when it gets a slot",
-			Do:     func(ctx context.Context) error { return r.delete(ctx, workflow) },
+			Do: func(ctx context.Context) error {
+				return r.delete(ctx, d.GetWorkflowExecutionInfo().GetExecution())
+			},
 		}}, nil
 	})
 }

@@ -62,6 +62,13 @@ func (s *Store) RunningAfter(ctx context.Context, after job.ID, age time.Duratio
 	return s.slots.RunningAfter(ctx, s.pool, string(after), age, limit)
 }
 
+// Waits reports whether a job waits for its first slot.
+func (s *Store) Waits(ctx context.Context, id job.ID) (bool, error) {
+	_, waits, err := postgres.One(ctx, s.pool, "find a queued job", pgx.RowTo[string],
+		`select job_id::text from job_queue where job_id = $1`, string(id))
+	return waits, err
+}
+
 // QueuedAfter returns the first runs of up to limit jobs that wait for a slot, in order of their ids from the first one after the
 // given id ("" = from the start).
 func (s *Store) QueuedAfter(ctx context.Context, after job.ID, limit int) ([]job.RunRef, error) {
