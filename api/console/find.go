@@ -22,8 +22,10 @@ import (
 )
 
 // places maps each kind of search result to its page.
-var places = map[string]string{"job": "/jobs/", "call": "/calls/", "asset": "/assets/", "account": "/accounts/",
-	"deployment": "/deployments/"}
+var places = map[string]string{
+	"job": "/jobs/", "call": "/calls/", "asset": "/assets/", "account": "/accounts/",
+	"deployment": "/deployments/",
+}
 
 // goTo redirects to the page of the object that the text names, or to the jobs with that text: GET /console/find.
 func (s *Surface) goTo(c *gin.Context, v page.Visitor) error {

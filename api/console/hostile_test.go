@@ -50,7 +50,9 @@ var allPages = []func() layout.Page{
 func TestEveryTextOfEveryPageIsText(t *testing.T) {
 	t.Parallel()
 	templates, seen := layout.New(), map[string]bool{}
-	sections := []fs.FS{console.Templates, deployments.Templates, models.Templates, overview.Templates, own.Templates, operators.Templates, page.Templates}
+	sections := []fs.FS{
+		console.Templates, deployments.Templates, models.Templates, overview.Templates, own.Templates, operators.Templates, page.Templates,
+	}
 	for _, section := range sections {
 		templates.Add(section)
 	}

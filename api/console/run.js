@@ -8,6 +8,6 @@
     e.preventDefault();
     if (!e.dataTransfer.files.length) return;
     input.files = e.dataTransfer.files;
-    input.form.requestSubmit(input.form.querySelector("button[formaction]"));
+    input.form.requestSubmit(input.closest("fieldset").querySelector("button[formaction]"));
   });
 })();

@@ -20,7 +20,6 @@ import (
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/jobio"
 	"github.com/millrace-dev/millrace/api/request"
-	"github.com/millrace-dev/millrace/internal/config/version"
 	"github.com/millrace-dev/millrace/internal/domain/deployment"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -39,6 +38,7 @@ type Deps struct {
 type Options struct {
 	MaxBody int64         // bytes of a request, including its pictures
 	Wait    time.Duration // for the job of a call, default one hour
+	Version string        // of the program
 }
 
 // defaultWait bounds a call: progress keeps its connection open, and films take longer than pictures.
@@ -57,7 +57,7 @@ func New(deps Deps, opts Options) *Surface {
 		opts.Wait = defaultWait
 	}
 	s := &Surface{Deps: deps, opts: opts}
-	server := sdk.NewServer(&sdk.Implementation{Name: "millrace", Version: version.Version}, &sdk.ServerOptions{
+	server := sdk.NewServer(&sdk.Implementation{Name: "millrace", Version: opts.Version}, &sdk.ServerOptions{
 		Instructions: "Each tool runs a workflow of the account and returns its pictures, films, sounds or texts.",
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
 	})
@@ -78,7 +78,7 @@ func (s *Surface) Routes() []edge.Route {
 // exchange is a request and its caller. The context of the protocol's handlers does not end with the request; gone does.
 type exchange struct {
 	by   called.Caller
-	gone context.Context
+	gone context.Context //nolint:containedctx // it travels beside the context of the handler
 }
 
 type exchangeKey struct{}

@@ -112,7 +112,8 @@ func (s *Surface) Routes() []edge.Route {
 			Handle: s.either(s.postRequest, s.queueOwn),
 		},
 		edge.Route{
-			Method: http.MethodGet, Path: "/v2" + model + "/requests/:id", Calls: true, Handle: s.either(edge.Of(s.handle, s.getResult), s.getOwnResult),
+			Method: http.MethodGet, Path: "/v2" + model + "/requests/:id", Calls: true,
+			Handle: s.either(edge.Of(s.handle, s.getResult), s.getOwnResult),
 		},
 		edge.Route{
 			Method: http.MethodGet, Path: "/v2" + model + "/requests/:id/status",

@@ -292,7 +292,8 @@ func (s *surfaces) all() []api.Surface {
 // onCloud builds the jobs of the cloud contract.
 func (s *surfaces) onCloud() *cloud.Surface {
 	return cloud.New(cloud.Deps{
-		Edge: s.edge, Jobs: s.submit, Reader: s.reader, Queue: s.in.jobs, Sources: s.in.sources(), Waits: s.servers, Devices: s.in.servers.Devices,
+		Edge: s.edge, Jobs: s.submit, Reader: s.reader, Queue: s.in.jobs, Sources: s.in.sources(), Waits: s.servers,
+		Devices: s.in.servers.Devices,
 		History: jobs.History{
 			Service: hidden.Service{Events: s.in.events, Jobs: s.reader}, Marks: hiddenview.NewReader(s.in.pool, s.in.types), Jobs: s.reader,
 		},
@@ -318,7 +319,9 @@ func (s *surfaces) openAI() *openai.Surface {
 
 // mcp builds the tools of deployments.
 func (s *surfaces) mcp() *mcp.Surface {
-	return mcp.New(mcp.Deps{Edge: s.edge, Called: s.called, Steps: s.steps, Blobs: s.in.blobs}, mcp.Options{MaxBody: s.in.cfg.MaxBody})
+	return mcp.New(mcp.Deps{Edge: s.edge, Called: s.called, Steps: s.steps, Blobs: s.in.blobs}, mcp.Options{
+		MaxBody: s.in.cfg.MaxBody, Version: version.Version,
+	})
 }
 
 // streams builds WebSockets and server-sent events.

@@ -78,7 +78,10 @@ func (s *systemStats) identity() (Identity, error) {
 			got, MinVersion).
 			WithDetails(map[string]any{"version": clip(s.System.Version), "oldest": MinVersion.String()})
 	}
-	id := Identity{Version: version, OS: s.System.OS, Python: pythonVersion(s.System.Python), PyTorch: s.System.PyTorch, RAMTotal: s.System.RAMTotal, RAMFree: s.System.RAMFree}
+	id := Identity{
+		Version: version, OS: s.System.OS, Python: pythonVersion(s.System.Python), PyTorch: s.System.PyTorch,
+		RAMTotal: s.System.RAMTotal, RAMFree: s.System.RAMFree,
+	}
 	for _, d := range s.Devices {
 		device := Device{Name: d.Name, Type: d.Type, MemTotal: d.MemTotal, MemFree: d.MemFree, TorchTotal: d.TorchTotal, TorchFree: d.TorchFree}
 		if d.Index != nil {

@@ -169,7 +169,8 @@ func (s *Server) handle(pattern string, auth credential, h handler) {
 			return
 		}
 		fault := e.scenario.Fault
-		if rep.charged && !s.charges.once(chargeKey(r, raw), r.Header.Get("Idempotency-Key") != "") && (fault == faultLose || fault == faultTruncate) {
+		if rep.charged && !s.charges.once(chargeKey(r, raw), r.Header.Get("Idempotency-Key") != "") &&
+			(fault == faultLose || fault == faultTruncate) {
 			e.scenario.Fault = "" // the first answer was lost
 		}
 		e.scenario.send(w, r, rep)

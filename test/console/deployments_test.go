@@ -47,8 +47,10 @@ func TestAJobIsDeployedAndCalledFromItsPage(t *testing.T) {
 	require.Equal(t, "/console/deployments/portrait", at)
 	require.Contains(t, p.page("/console/deployments"), `href="/console/deployments/portrait"`)
 	shown := p.page(at)
-	for _, part := range []string{`name="in:colour" value="3368652"`, `data-language="curl"`, "/deployment/portrait/api/v2/jobs", ">Run</button>",
-		`data-language="MCP"`, p.s.base + "/mcp"} {
+	for _, part := range []string{
+		`name="in:colour" value="3368652"`, `data-language="curl"`, "/deployment/portrait/api/v2/jobs", ">Run</button>",
+		`data-language="MCP"`, p.s.base + "/mcp",
+	} {
 		require.Contains(t, shown, part)
 	}
 	require.NotContains(t, shown, "6.text")

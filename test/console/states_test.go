@@ -50,6 +50,12 @@ var accountStates = map[string]pageStates{
 		state{says: "Choose it, or drop it here"},
 		state{},
 	},
+	"/console/deployments": {
+		state{says: "No deployments yet"},
+		state{says: "much-0"},
+		state{says: "much-1"},
+		state{"Problem", "/none", http.StatusNotFound},
+	},
 	"/console/models": {
 		state{says: "sim/image"},
 		state{says: "sim/image"},
@@ -134,6 +140,7 @@ func TestEachPageOfAnAccountInFourStates(t *testing.T) {
 	each(func(s pageStates) state { return s.wrong })
 	p.hostileJobs()
 	p.run(picture("much", 1))
+	p.deployed("much-0", 1)
 	hook := func(status int) {
 		r := p.post("/console/webhooks", url.Values{"url": {fmt.Sprintf("%s/%d", theReceiver().server.URL, status)}, "description": {markup}})
 		require.Equal(t, http.StatusOK, r.status, r.body)
@@ -141,6 +148,7 @@ func TestEachPageOfAnAccountInFourStates(t *testing.T) {
 	hook(http.StatusOK)
 	p.await("the failure", func() bool { return strings.Contains(p.page("/console?status=failed"), "RegexReplace") })
 	each(func(s pageStates) state { return s.typical })
+	p.deployed("much-1", 2)
 	for i := range 60 {
 		p.submit(`{"prompt":` + picture("much", 100+i) + `}`)
 	}

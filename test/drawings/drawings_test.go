@@ -109,7 +109,7 @@ func derive(drawing []byte, classes *node.Registry) (*callable.Derived, error) {
 		if named.Inputs != nil || !strings.HasPrefix(err.Error(), "The drawing shows no inputs") {
 			return nil, err
 		}
-		all, cerr := callable.Candidates(drawing, classes)
+		all, _, cerr := callable.Candidates(drawing, classes)
 		if cerr != nil || len(all) == 0 {
 			return nil, err
 		}

@@ -46,8 +46,12 @@ func newDirectory() *directory {
 		name, email string
 		verified    bool
 	}{
-		{"vera", "vera@studio.example", true}, {"max", "max@studio.example", true}, {"olga", "olga@studio.example", true},
-		{"nora", "nora@studio.example", true}, {"eve", "eve@elsewhere.example", true}, {"ulf", "ulf@studio.example", false},
+		{"vera", "vera@studio.example", true},
+		{"max", "max@studio.example", true},
+		{"olga", "olga@studio.example", true},
+		{"nora", "nora@studio.example", true},
+		{"eve", "eve@elsewhere.example", true},
+		{"ulf", "ulf@studio.example", false},
 	} {
 		d.users[u.name] = &storage.User{
 			ID: u.name, Username: u.name, Password: password, Email: u.email, EmailVerified: u.verified, PreferredLanguage: language.English,

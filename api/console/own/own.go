@@ -111,7 +111,8 @@ func keeps(v page.Visitor) bool { return changes(v) && lasting(v) == nil }
 // not keep a key or an endpoint.
 func lasting(v page.Visitor) error {
 	if v.Person() != "" && !v.ByToken() {
-		return fault.New(fault.Denied, fault.CodeForbidden, "Keys and webhooks outlast your session. Ask an operator for them, or sign in with a key.")
+		return fault.New(fault.Denied, fault.CodeForbidden,
+			"Keys and webhooks outlast your session. Ask an operator for them, or sign in with a key.")
 	}
 	return owner(v)
 }

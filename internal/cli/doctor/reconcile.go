@@ -50,7 +50,8 @@ func compareStores(ctx context.Context, s *shell.Shell, sure, asJSON bool) error
 			Pool: pool, Types: types, Events: events, Jobs: jobs,
 			Retrier: job.Retrier{Sources: job.Sources{Events: events, Registry: types}},
 		},
-		Client: c, Namespace: s.Config.TemporalNamespace, Tiers: tiers, By: operate.Attribution{Actor: shell.Operator(), Reason: "reconciled by the doctor"},
+		Client: c, Namespace: s.Config.TemporalNamespace, Tiers: tiers,
+		By:    operate.Attribution{Actor: shell.Operator(), Reason: "reconciled by the doctor"},
 		Calls: callstore.New(pool, events, accountstore.NewCredits(pool, events)), Assets: assetstore.New(pool, events),
 	}
 	found, err := r.Compare(ctx)

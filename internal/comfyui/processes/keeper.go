@@ -222,7 +222,7 @@ func endStrays(ctx context.Context, data string) ([]note, error) {
 	}
 	var notes []note
 	if json.Unmarshal(raw, &notes) != nil { // written in part before a crash of the machine
-		return nil, nil
+		return nil, nil //nolint:nilerr // nothing is known then
 	}
 	for _, n := range notes {
 		if n.PID <= 1 || !runs(n.PID, filepath.Join(data, n.Name)) {

@@ -344,7 +344,7 @@ func TestTheNextStartEndsWhatWasLeftBehind(t *testing.T) {
 	stray := exec.Command("sh", "-c", "sleep 3600", filepath.Join(o.Data, "cpu"))
 	stray.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	require.NoError(t, stray.Start())
-	go stray.Wait() //nolint:errcheck // killed
+	go stray.Wait()
 	other := exec.Command("sleep", "3600")
 	require.NoError(t, other.Start())
 	t.Cleanup(func() { other.Process.Kill(); other.Wait() })

@@ -172,7 +172,7 @@ func (s *slot) begin(ctx context.Context) error {
 	})
 	w.Close() //nolint:errcheck // the child has its own
 	if err != nil {
-		r.Close()
+		r.Close() //nolint:errcheck // nothing was written
 		return err
 	}
 	s.state.PID = s.process.PID()
@@ -181,8 +181,8 @@ func (s *slot) begin(ctx context.Context) error {
 	go func() {
 		defer close(written)
 		defer r.Close()
-		io.Copy(s.log, r) //nolint:errcheck // of a log that cannot be written, the end is still in memory
-		io.Copy(io.Discard, r)
+		io.Copy(s.log, r)      //nolint:errcheck // of a log that cannot be written, the end is still in memory
+		io.Copy(io.Discard, r) //nolint:errcheck // so that the process can go on
 	}()
 	return s.note(note{Name: s.name, URL: s.url, Port: s.port, PID: s.state.PID})
 }
@@ -369,9 +369,10 @@ const (
 // sweep removes old files of the process.
 func (s *slot) sweep() {
 	for sub, age := range map[string]time.Duration{"output": keepResults, "temp": keepResults, "input": keepInputs} {
-		filepath.WalkDir(filepath.Join(s.dir, sub), func(path string, d fs.DirEntry, err error) error { //nolint:errcheck // what stays is seen again
+		//nolint:errcheck // what stays is seen again
+		filepath.WalkDir(filepath.Join(s.dir, sub), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
-				return nil
+				return nil //nolint:nilerr // the others can be removed
 			}
 			if info, err := d.Info(); err == nil && time.Since(info.ModTime()) > age {
 				os.Remove(path) //nolint:errcheck // it is seen again

@@ -128,8 +128,8 @@ const (
 	ScopeGraphs Scope = "graphs"
 )
 
-// scopeCall begins the scopes of a key that may call some deployments and do nothing else. A name follows. Such a key has no other scope, so
-// that whatever needs one is refused.
+// scopeCall begins the scopes of a key that may call some deployments and do nothing else. A name follows. Such a key has no other scope,
+// so that whatever needs one is refused.
 const scopeCall = "deployment:"
 
 // CallScope returns the scope of a key that may call the deployment with a name.

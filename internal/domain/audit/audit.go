@@ -74,6 +74,7 @@ func Register(r *eventlog.Registry) error {
 		eventlog.TypeOf[StreamResumedV1](TypeStreamResumed).Says("a halted stream was resumed"),
 		eventlog.TypeOf[ViewRebuiltV1](TypeViewRebuilt).Says("a view was rebuilt and replaced the previous one"),
 		eventlog.TypeOf[RowDroppedV1](TypeRowDropped).Says("a slot or a queue entry without an open stream was deleted"),
-		eventlog.TypeOf[TerminationV1](TypeTermination).Says("a workflow whose job or call is not in the log, or has not begun there, is terminated"),
+		eventlog.TypeOf[TerminationV1](TypeTermination).Says(
+			"a workflow whose job or call is not in the log, or has not begun there, is terminated"),
 	)
 }

@@ -67,7 +67,8 @@ func (s *Service) checkFree(d Deployment, number int, version *callee) error {
 	}
 	for _, n := range g.Nodes {
 		if class, ok := s.Validator.Classes.Lookup(n.Class); ok && class.Partner {
-			return fault.New(fault.Conflict, fault.CodeInvalidDeployment, "%s@%d calls partner models (%s), which would be paid again", d.Name, number,
+			return fault.New(fault.Conflict, fault.CodeInvalidDeployment,
+				"%s@%d calls partner models (%s), which would be paid again", d.Name, number,
 				n.Class)
 		}
 	}

@@ -159,7 +159,9 @@ func (s *Service) ForAccount(account string) node.Files {
 // ForNode returns the account's files for one node of one run. The files that the node saves become assets of the
 // job.
 func (s *Service) ForNode(run job.RunRef, nodeID string) *NodeFiles {
-	return &NodeFiles{accountFiles: accountFiles{service: s, account: accounts.Reads(run.Account), job: string(run.Job)}, run: run, node: nodeID}
+	return &NodeFiles{
+		accountFiles: accountFiles{service: s, account: accounts.Reads(run.Account), job: string(run.Job)}, run: run, node: nodeID,
+	}
 }
 
 type accountFiles struct {

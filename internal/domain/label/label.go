@@ -4,9 +4,10 @@ package label
 
 import (
 	"fmt"
-	"github.com/millrace-dev/millrace/internal/fault"
 	"regexp"
 	"slices"
+
+	"github.com/millrace-dev/millrace/internal/fault"
 )
 
 // Max bounds the labels of one list.

@@ -52,8 +52,10 @@ var IssueKey = action.Of[Service, issueParams, IssuedKey]{
 	Spec: action.Spec{
 		ID: "adminIssueKey", Route: "POST /accounts/{account}/keys", Summary: "Issue a key.",
 		Page: "/accounts/:account/keys", Reason: action.Optional,
-		Status: 201, Schema: "AdminKey", Help: map[string]string{"scopes": "scopes of the key: read, write; default: both",
-			"deployments": "the key may call these deployments and do nothing else"},
+		Status: 201, Schema: "AdminKey", Help: map[string]string{
+			"scopes":      "scopes of the key: read, write; default: both",
+			"deployments": "the key may call these deployments and do nothing else",
+		},
 		Commands: []action.Command{{
 			Use: "create --account NAME", Short: "Create a key and print it, once",
 			Label: "New key", Warning: "The key is shown once.",

@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/millrace-dev/millrace/internal/stream"
 )
 
 // engineTimeout bounds the check of Temporal at a scrape.
@@ -39,8 +37,14 @@ func (m *Metrics) Disk(dir string, reserve int64) {
 	})
 }
 
+// Hub counts open connections; stream.Hub implements it.
+type Hub interface {
+	Accounts() []string
+	Watched(account string) int
+}
+
 // Streams adds the open connections of a hub.
-func (m *Metrics) Streams(hub *stream.Hub) {
+func (m *Metrics) Streams(hub Hub) {
 	m.Gauge("millrace_watching_accounts", "Accounts with an open WebSocket or event stream on this process.", func() float64 {
 		return float64(len(hub.Accounts()))
 	})

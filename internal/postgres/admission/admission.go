@@ -53,7 +53,8 @@ func New[U any](k Kind[U]) *Admission[U] {
 		carried += ", " + column
 		values += ", u." + column
 	}
-	sql := strings.NewReplacer("{admissions}", k.Name+"_admissions", "{slots}", k.Name+"_slots", "{queue}", k.Name+"_queue", "{id}", k.Name+"_id",
+	sql := strings.NewReplacer("{admissions}", k.Name+"_admissions", "{slots}", k.Name+"_slots", "{queue}", k.Name+"_queue",
+		"{id}", k.Name+"_id",
 		"{name}", k.Name,
 		"{running}", k.Running, "{queued}", k.Queued, "{carried}", carried, "{values}", values, "{placing}", k.Place, "{placed}",
 		strings.ReplaceAll(k.PlaceAt, "{place}", "(i.unit ->> 'place')"),

@@ -331,8 +331,11 @@ func TestDriftIsRecordedOnceAndWithdrawn(t *testing.T) {
 		drifted []string
 		events  int64
 	}{
-		{registry(first), nil, 3}, {registry(other), []string{"Paint"}, 4}, {registry(other), []string{"Paint"}, 4},
-		{registry(), []string{"Paint"}, 4}, {registry(first), nil, 5},
+		{registry(first), nil, 3},
+		{registry(other), []string{"Paint"}, 4},
+		{registry(other), []string{"Paint"}, 4},
+		{registry(), []string{"Paint"}, 4},
+		{registry(first), nil, 5},
 	} {
 		f.Validator.Classes = step.now
 		require.NoError(t, f.NoteDrift(t.Context()))

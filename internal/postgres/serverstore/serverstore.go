@@ -331,12 +331,15 @@ func (st *Store) Claim(ctx context.Context, every time.Duration) ([]server.ID, e
 
 // RecordProbe records the result of a probe of a server.
 func (st *Store) RecordProbe(ctx context.Context, s *server.Server) error {
-	sys, err := json.Marshal(system{OS: s.OS, Python: s.Python, PyTorch: s.PyTorch, RAMTotal: s.RAMTotal, RAMFree: s.RAMFree, Devices: s.Devices})
+	sys, err := json.Marshal(system{
+		OS: s.OS, Python: s.Python, PyTorch: s.PyTorch, RAMTotal: s.RAMTotal, RAMFree: s.RAMFree, Devices: s.Devices,
+	})
 	if err != nil {
 		return err
 	}
 	_, err = st.pool.Exec(ctx, `update comfyui_servers set health = $2, problem = $3, version = $4,
-		system = $5::jsonb || jsonb_strip_nulls(jsonb_build_object('failing', system -> 'failing', 'process', system -> 'process')), running = $6, pending = $7,
+		system = $5::jsonb || jsonb_strip_nulls(jsonb_build_object('failing', system -> 'failing', 'process', system -> 'process')),
+		running = $6, pending = $7,
 		others = $8,
 		digest = $9, seen_at = $10, looked_at = now() where id = $1`,
 		string(s.ID), string(s.Health), s.Problem, s.Version, sys, s.Running, s.Pending, s.Foreign, s.Digest, s.SeenAt)

@@ -201,7 +201,9 @@ func (s *Store) End(ctx context.Context, ref string, by eventlog.Meta) ([]sessio
 }
 
 // end ends the sessions in force that match a condition.
-func (s *Store) end(ctx context.Context, cause session.Cause, by eventlog.Meta, where string, args ...any) (ended []session.Session, err error) {
+func (s *Store) end(ctx context.Context, cause session.Cause, by eventlog.Meta, where string, args ...any) (
+	ended []session.Session, err error,
+) {
 	_, err = s.events.Write(ctx, eventstore.Decision{
 		What: "end a session",
 		Decide: func(ctx context.Context, tx postgres.Tx, c *eventstore.Changes) error {

@@ -20,6 +20,7 @@ func refuse(cause error, reason string) error {
 // what was sent.
 func exchangeFailed(err error) error {
 	var answered *oauth2.RetrieveError
+	//nolint:forbidigo // of the provider
 	if errors.As(err, &answered) && answered.Response != nil && answered.Response.StatusCode < http.StatusInternalServerError {
 		return refuse(nil, strings.TrimRight("the provider did not accept the code: "+printable(answered.ErrorCode), ": "))
 	}

@@ -54,6 +54,6 @@ if [ "$1" = -c ]; then echo '{"gpus": %d, "mps": false}'; exit; fi
 %s
 %s=1 exec %s "$@"
 `, gpus, script, marker, os.Args[0])
-	require.NoError(t, os.WriteFile(python, []byte(text), 0o700)) //nolint:gosec // a program
+	require.NoError(t, os.WriteFile(python, []byte(text), 0o700))
 	return dir, python
 }
