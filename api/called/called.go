@@ -103,7 +103,9 @@ type Call struct {
 
 // Begin records a call of a deployment. A call with a key that was used for the same deployment and the same values is the job that was
 // made then; a key that was used otherwise is idempotency_key_reuse.
-func (s *Service) Begin(ctx context.Context, by Caller, d deployment.Deployment, key string, inputs map[string]json.RawMessage) (Call, error) {
+func (s *Service) Begin(
+	ctx context.Context, by Caller, d deployment.Deployment, key string, inputs map[string]json.RawMessage,
+) (Call, error) {
 	sub, err := jobio.PrepareFor(by.Identity, by.Secret, by.RequestID, job.Submission{
 		Surface: by.Surface, IdempotencyKey: key, Inputs: inputs,
 	})

@@ -60,7 +60,8 @@ func (c *cluster) checkLanes() {
 	var slots, queued, running, secrets int
 	require.NoError(c.t, conn.QueryRow(c.t.Context(),
 		`select (select count(*) from job_slots), (select coalesce(sum(queued), 0) from job_admissions),
-		(select coalesce(sum(running + released), 0) from job_admissions), (select count(*) from sealed_credentials)`).Scan(&slots, &queued, &running, &secrets))
+		(select coalesce(sum(running + released), 0) from job_admissions), (select count(*) from sealed_credentials)`).
+		Scan(&slots, &queued, &running, &secrets))
 	require.Equal(c.t, [4]int{}, [4]int{slots, queued, running, secrets})
 }
 

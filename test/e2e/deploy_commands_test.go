@@ -35,7 +35,8 @@ func TestADeploymentFromAFile(t *testing.T) {
 	}
 	graph := strings.ReplaceAll(deployedGraph, "WIDTH", "16")
 	write("graph.json", graph)
-	manifest := write("deployment.yaml", "name: portrait\ngraph: graph.json\ninputs: {width: 9001.width}\noutputs: {picture: \"9002\"}\npromote: true\n")
+	manifest := write("deployment.yaml",
+		"name: portrait\ngraph: graph.json\ninputs: {width: 9001.width}\noutputs: {picture: \"9002\"}\npromote: true\n")
 
 	out := c.command("deploy", "-f", manifest)
 	require.Contains(t, out, "portrait@1: answers calls")

@@ -77,7 +77,8 @@ func TestAKeyLimitedToADeploymentDoesNothingElse(t *testing.T) {
 			}
 			target := parameter.ReplaceAllString(values.Replace(path), "x")
 			r := k.do(verb, target, `{}`, "Content-Type", "application/json")
-			require.Contains(t, []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound}, r.status, "%s %s: %s", verb, target, r.body)
+			require.Contains(t, []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound}, r.status,
+				"%s %s: %s", verb, target, r.body)
 		}
 	}
 	require.Less(t, free, 40, "the document names what needs no key")

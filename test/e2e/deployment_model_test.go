@@ -36,7 +36,8 @@ func TestADeploymentIsAModelOfTheRouter(t *testing.T) {
 	require.Equal(t, http.StatusOK, document.status)
 	require.Contains(t, document.body, `"width"`)
 	document.hasNoNode(t)
-	require.Equal(t, http.StatusNotModified, c.do("GET", portraitModel+"/openapi.json", "", "If-None-Match", document.header.Get("ETag")).status)
+	unchanged := c.do("GET", portraitModel+"/openapi.json", "", "If-None-Match", document.header.Get("ETag"))
+	require.Equal(t, http.StatusNotModified, unchanged.status)
 	require.Equal(t, "exact", c.json("POST", portraitModel+"/estimate", `{"width":24}`)["source"], "the service charges nothing for jobs")
 
 	key := uuid.NewString()
@@ -124,7 +125,8 @@ func TestTheRouterRefusesCallsOfADeployment(t *testing.T) {
 	require.Empty(t, c.json("GET", "/deployment/portrait/api/v2/jobs", "")["jobs"], "no refused call made a job")
 
 	status, body := c.tryDeploy("unready", `{"9001":{"class_type":"NobodyHasThis","inputs":{"text":"a"}},
-		"9002":{"class_type":"SaveImage","inputs":{"images":["9001",0],"filename_prefix":"x"}}}`, `"inputs":["text=9001.text"],"outputs":["9002"]`)
+		"9002":{"class_type":"SaveImage","inputs":{"images":["9001",0],"filename_prefix":"x"}}}`,
+		`"inputs":["text=9001.text"],"outputs":["9002"]`)
 	require.Equal(t, http.StatusOK, status, fmt.Sprint(body))
 	r = c.do("POST", "/v2/models/deployments/unready", `{}`)
 	turnedDown(t, r, 503, "service_unavailable")

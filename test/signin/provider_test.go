@@ -148,7 +148,7 @@ func (p *provider) with(t *testing.T, forge func(string) string, down bool) {
 // resigned returns an ID token with other claims, signed with a key; nil = the key of the provider.
 func (p *provider) resigned(t *testing.T, token string, key any, change func(map[string]any)) string {
 	t.Helper()
-	parsed, err := jose.ParseSigned(token, []jose.SignatureAlgorithm{jose.RS256})
+	parsed, err := jose.ParseSignedCompact(token, []jose.SignatureAlgorithm{jose.RS256})
 	require.NoError(t, err)
 	claims := map[string]any{}
 	require.NoError(t, json.Unmarshal(parsed.UnsafePayloadWithoutVerification(), &claims))

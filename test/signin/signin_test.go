@@ -235,7 +235,9 @@ func TestOperatorsEndSessions(t *testing.T) {
 	require.Equal(t, http.StatusOK, resp.StatusCode)
 	require.Equal(t, http.StatusUnauthorized, third.get("/console").StatusCode)
 	ended := s.events(t, "person.session_ended.v1")
-	require.True(t, slices.ContainsFunc(ended, func(e event) bool { return e.Reason == "a lost laptop" && e.Data["cause"] == "operator" }), ended)
+	require.True(t, slices.ContainsFunc(ended, func(e event) bool {
+		return e.Reason == "a lost laptop" && e.Data["cause"] == "operator"
+	}), ended)
 	_, err = s.Command(t.Context(), "sessions", "end", "nobody", "--reason", "a test")
 	require.Error(t, err)
 }
