@@ -65,7 +65,8 @@ func TestAJobIsDeployedAndCalledFromItsPage(t *testing.T) {
 	require.Contains(t, shown, `name="in:colour" value="255"`, "the form has the values of the call")
 	require.Contains(t, shown, `<td>version 1</td><td class="number">1</td><td class="number">0</td>`)
 	file := regexp.MustCompile(`<img src="([^"]+)" alt="picture"`).FindStringSubmatch(shown)[1]
-	require.Equal(t, "\x00\x00\x00\x40", p.page(strings.TrimPrefix(p.get(file).header.Get("Location"), p.s.base))[16:20], "the width of the PNG")
+	png := p.page(strings.TrimPrefix(p.get(file).header.Get("Location"), p.s.base))
+	require.Equal(t, "\x00\x00\x00\x40", png[16:20], "the width of the PNG")
 
 	sent.Set("in:colour", "red")
 	refused := p.post(at+"/run", sent)
@@ -131,7 +132,8 @@ func TestADeploymentsPagesInABrowser(t *testing.T) {
 		chromedp.Evaluate(`document.querySelector('[name="in:colour"]').dispatchEvent(new Event("input", {bubbles: true}))`, nil))
 	b.await("the program of what was typed", `/3381759/.test(document.getElementById("code").textContent)`)
 	b.do(chromedp.Click(`button.main[formaction]`, chromedp.ByQuery))
-	b.arrives("the picture without a reload", `document.querySelector("#result img") && document.querySelector("#result img").naturalWidth > 0`)
+	b.arrives("the picture without a reload",
+		`document.querySelector("#result img") && document.querySelector("#result img").naturalWidth > 0`)
 	require.Equal(t, "3381759", eval[string](b, `document.querySelector('[name="in:colour"]').value`))
 	b.looks("deployment", eval[string](b, `location.pathname + location.search`))
 	b.looks("deploy", "/console/jobs/"+p.run(picture("more", 7))+"/deploy")

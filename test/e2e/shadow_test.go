@@ -93,7 +93,8 @@ func TestAShadowOfRecordedCalls(t *testing.T) {
 	require.Contains(t, refused.Pairs[0].Detail, "color", "the refusal names the input")
 	require.Equal(t, before, c.readable())
 
-	out, err := served.Command(t.Context(), os.LookupEnv, "deployments", "shadow", "portrait@9", "--account", c.account, "--data", start(t).Data)
+	out, err := served.Command(t.Context(), os.LookupEnv,
+		"deployments", "shadow", "portrait@9", "--account", c.account, "--data", start(t).Data)
 	require.Error(t, err, out)
 	require.Contains(t, err.Error()+out, "has no version 9")
 }
