@@ -112,10 +112,21 @@ func (s *Surface) tools(next sdk.MethodHandler) sdk.MethodHandler {
 		}
 		switch method {
 		case "tools/list":
-			return s.list(ctx, x)
+			all, err := s.list(ctx, x)
+			if err != nil {
+				return nil, s.failed(x, err)
+			}
+			return all, nil
 		case "tools/call":
 			if r, ok := req.(*sdk.CallToolRequest); ok {
-				return s.call(ctx, x, r)
+				result, err := s.call(ctx, x, r)
+				if f, known := public(err); known {
+					return problem(f.Message), nil // which a model can read
+				}
+				if err != nil {
+					return nil, s.failed(x, err)
+				}
+				return result, nil
 			}
 		}
 		return next(ctx, method, req)
@@ -163,12 +174,12 @@ func (s *Surface) call(ctx context.Context, x exchange, r *sdk.CallToolRequest) 
 		err = fault.New(fault.Invalid, fault.CodeInvalidInput, "arguments must be an object")
 	}
 	if err != nil {
-		return refused(err)
+		return nil, err
 	}
 	key, _ := r.Params.Meta[keyName].(string)
 	made, err := s.Called.Begin(ctx, x.by, d, key, inputs)
 	if err != nil {
-		return refused(err)
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.opts.Wait)
 	defer cancel()
@@ -177,9 +188,9 @@ func (s *Surface) call(ctx context.Context, x exchange, r *sdk.CallToolRequest) 
 	switch {
 	case err != nil && key == "":
 		s.Called.Abandon(ctx, x.by, made.Job)
-		return refused(err)
+		return nil, err
 	case err != nil:
-		return refused(err)
+		return nil, err
 	case j.State != job.Succeeded:
 		return problem(s.Called.Failure(ctx, d, j)), nil
 	}
@@ -192,7 +203,7 @@ const progressEvery = time.Second
 // wait returns the job of a call when it has ended. It tells the client about the progress, if the client asked for it.
 func (s *Surface) wait(ctx context.Context, made called.Call, r *sdk.CallToolRequest) (job.Job, error) {
 	token := r.Params.GetProgressToken()
-	told := -1.0
+	sent := -1.0
 	for {
 		some, cancel := context.WithTimeout(ctx, progressEvery)
 		j, err := s.Called.Wait(some, made.Job)
@@ -201,10 +212,10 @@ func (s *Surface) wait(ctx context.Context, made called.Call, r *sdk.CallToolReq
 			return j, err
 		}
 		p, err := jobio.Progress(ctx, s.Steps, j)
-		if err != nil || p == nil || token == nil || p.Value <= told { // the protocol wants numbers that grow
+		if err != nil || p == nil || token == nil || p.Value <= sent { // the protocol wants numbers that grow
 			continue
 		}
-		told = p.Value
+		sent = p.Value
 		note := &sdk.ProgressNotificationParams{ProgressToken: token, Progress: p.Value, Total: 1}
 		if step := s.Called.Names(ctx, made.Deployment, j).Progress(p).CurrentNode; step != nil {
 			note.Message = *step
@@ -215,13 +226,21 @@ func (s *Surface) wait(ctx context.Context, made called.Call, r *sdk.CallToolReq
 	}
 }
 
-// refused returns the error of a call as a result that a model can read. An internal failure stays an error.
-func refused(err error) (*sdk.CallToolResult, error) {
+// public returns the fault of an error whose message clients may read.
+func public(err error) (*fault.Error, bool) {
 	var f *fault.Error
-	if errors.As(err, &f) && f.Kind != fault.Internal && f.Kind != fault.Canceled {
-		return problem(f.Message), nil
+	return f, errors.As(err, &f) && f.Kind != fault.Internal && f.Kind != fault.Canceled
+}
+
+// failed returns the error of a request without what clients may not read, which is logged.
+func (s *Surface) failed(x exchange, err error) error {
+	if f, known := public(err); known {
+		return errors.New(f.Message)
 	}
-	return nil, errors.New("the service failed; the operator's log has the details")
+	if x.gone.Err() == nil {
+		s.Called.Logger.Error("MCP request failed", "request_id", x.by.RequestID, "error", err)
+	}
+	return errors.New("the service failed; the operator's log has the details")
 }
 
 func problem(text string) *sdk.CallToolResult {

@@ -191,7 +191,7 @@ func (s *Surface) runOwn(c *gin.Context) error {
 		return s.answerOwn(c, j, false)
 	}
 	if key == "" {
-		s.Called.Abandon(ctx, s.caller(c), j)
+		s.Called.Abandon(ctx, s.caller(c), made.Job)
 	}
 	switch {
 	case c.Request.Context().Err() != nil:

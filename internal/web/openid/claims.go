@@ -72,16 +72,3 @@ func texts(claim any) []string {
 	}
 	return nil
 }
-
-// member returns a claim by its path, or nil if there is none.
-func member(claims map[string]any, path string) any {
-	if value, ok := claims[path]; ok { // the name of a claim may be a URL with dots
-		return value
-	}
-	name, rest, nested := strings.Cut(path, ".")
-	inner, ok := claims[name].(map[string]any)
-	if !nested || !ok {
-		return nil
-	}
-	return member(inner, rest)
-}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/session"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/web/webtoken"
 )
 
 // Options say who may sign in, and where.
@@ -204,7 +205,7 @@ func (p *Provider) checkAnswer(d *discovered, f Flow, answer url.Values) error {
 
 // complete adds claims that the ID token lacks from the user info of the provider.
 func (p *Provider) complete(ctx context.Context, d *discovered, token *oauth2.Token, subject string, claims map[string]any) error {
-	if claims["email"] != nil && member(claims, p.GroupsClaim) != nil || d.provider.UserInfoEndpoint() == "" {
+	if claims["email"] != nil && webtoken.Member(claims, p.GroupsClaim) != nil || d.provider.UserInfoEndpoint() == "" {
 		return nil
 	}
 	info, err := d.provider.UserInfo(ctx, oauth2.StaticTokenSource(token))
@@ -239,7 +240,7 @@ func (p *Provider) person(subject string, claims map[string]any) (session.Person
 	if len(p.Domains) > 0 && !slices.ContainsFunc(p.Domains, func(d string) bool { return strings.EqualFold(d, domain) }) {
 		return who, refuse(nil, "the provider has verified no email address of an allowed domain")
 	}
-	grant, ok := p.Rules.Of(texts(member(claims, p.GroupsClaim)))
+	grant, ok := p.Rules.Of(texts(webtoken.Member(claims, p.GroupsClaim)))
 	if !ok {
 		return who, refuse(nil, "none of the person's groups may use this service")
 	}

@@ -198,7 +198,7 @@ func canonical(token string) bool {
 }
 
 func (v *Verifier) named(claims map[string]any) (n account.TokenClaims, err error) {
-	text, ok := member(claims, v.opts.Claim).(string)
+	text, ok := Member(claims, v.opts.Claim).(string)
 	if !ok || text == "" {
 		return n, fmt.Errorf("the token has no text claim %s", v.opts.Claim)
 	}
@@ -206,7 +206,7 @@ func (v *Verifier) named(claims map[string]any) (n account.TokenClaims, err erro
 	if v.opts.Tier == "" {
 		return n, nil
 	}
-	switch tier := member(claims, v.opts.Tier).(type) {
+	switch tier := Member(claims, v.opts.Tier).(type) {
 	case nil:
 	case string:
 		n.Tier, err = account.ParseTier(tier)
@@ -222,7 +222,7 @@ func (v *Verifier) scopes(claims map[string]any) []account.Scope {
 		return []account.Scope{account.ScopeRead, account.ScopeWrite}
 	}
 	var words []string
-	switch said := member(claims, v.opts.Scopes).(type) {
+	switch said := Member(claims, v.opts.Scopes).(type) {
 	case string:
 		words = strings.Fields(said)
 	case []any:
@@ -253,8 +253,8 @@ func (v *Verifier) key(ctx context.Context, h jose.Header) (any, error) {
 	return v.keys.find(ctx, h.KeyID, h.Algorithm)
 }
 
-// member returns a claim by its path, or nil if there is none.
-func member(claims map[string]any, path string) any {
+// Member returns a claim by its path, or nil if there is none.
+func Member(claims map[string]any, path string) any {
 	if value, ok := claims[path]; ok { // the name of a claim may be a URL with dots
 		return value
 	}
@@ -263,7 +263,7 @@ func member(claims map[string]any, path string) any {
 	if !nested || !ok {
 		return nil
 	}
-	return member(inner, rest)
+	return Member(inner, rest)
 }
 
 func unauthenticated(cause error) error {
