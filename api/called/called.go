@@ -15,6 +15,7 @@ import (
 
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/jobio"
+	"github.com/millrace-dev/millrace/api/limit"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/deployment"
 	"github.com/millrace-dev/millrace/internal/domain/job"
@@ -25,7 +26,7 @@ import (
 // Deployments are the deployments of accounts; deployment.Service implements it.
 type Deployments interface {
 	Call(ctx context.Context, c deployment.Call) (deployment.Called, error)
-	Check(ctx context.Context, d deployment.Deployment, number int, inputs map[string]json.RawMessage) error
+	Check(ctx context.Context, d deployment.Deployment, number int, inputs map[string]json.RawMessage, onlySent bool) error
 	Surcharged(ctx context.Context, d deployment.Deployment, number int) (bool, error)
 	Find(ctx context.Context, account, name string) (deployment.Deployment, error)
 	List(ctx context.Context, account string) ([]deployment.Deployment, error)
@@ -55,13 +56,27 @@ type Deps struct {
 	Keys        Keys
 	Links       jobio.Links
 	Logger      *slog.Logger
+	MaxWaits    int // requests of one account that wait for jobs in this process
 }
 
 // Service calls deployments.
-type Service struct{ Deps }
+type Service struct {
+	Deps
+	waits *limit.Connections
+}
 
 // New returns a Service over its dependencies.
-func New(deps Deps) *Service { return &Service{deps} }
+func New(deps Deps) *Service { return &Service{deps, limit.NewConnections(deps.MaxWaits)} }
+
+// Enter counts a request of an account that will wait for jobs; the caller must call leave. If too many wait already, it is
+// too_many_streams, and the request must record nothing.
+func (s *Service) Enter(account string) (leave func(), err error) {
+	if !s.waits.Acquire(account) {
+		return nil, fault.New(fault.Exhausted, fault.CodeTooManyStreams, "too many requests of the account wait for jobs; try again later").
+			WithRetryAfter(time.Second)
+	}
+	return func() { s.waits.Release(account) }, nil
+}
 
 // Caller is who sends a call, and by which surface.
 type Caller struct {
@@ -143,17 +158,24 @@ func (s *Service) replay(ctx context.Context, d deployment.Deployment, account, 
 	return Call{Called: deployment.Called{Job: j, Deployment: d, Version: j.Deployment.Version}, Replayed: true}, true, nil
 }
 
-// Wait returns the job when it has ended, or the error of ctx.
+// Wait returns the job when it has ended. With an error, it returns the job as it was known.
 func (s *Service) Wait(ctx context.Context, j job.Job) (job.Job, error) {
 	ended, release := s.Ends.Watch(j.ID)
 	defer release()
 	now, err := s.Reader.Job(ctx, j.Account, j.ID) // it may have ended before Watch
-	if err != nil || now.State.Final() {
-		return now, err
+	if err != nil {
+		return j, err
+	}
+	if now.State.Final() {
+		return now, nil
 	}
 	select {
 	case <-ended:
-		if now, err = s.Reader.Job(ctx, j.Account, j.ID); err == nil && !now.State.Final() {
+		last, err := s.Reader.Job(ctx, j.Account, j.ID)
+		if err != nil {
+			return j, err
+		}
+		if now = last; !now.State.Final() {
 			err = fault.New(fault.Unavailable, fault.CodeUnavailable, "this process stops; send the request again").WithRetryAfter(time.Second)
 		}
 		return now, err
@@ -182,7 +204,10 @@ func (s *Service) Abandon(ctx context.Context, by Caller, made ...job.Job) {
 func (s *Service) Names(ctx context.Context, d deployment.Deployment, j job.Job) jobio.Names {
 	schema, err := s.Deployments.Schema(ctx, d, j.Deployment.Version)
 	if err != nil {
-		schema = nil // the content of the version cannot be read now, or the deployment was deleted
+		schema = nil
+		if !fault.Is(err, fault.NotFound) { // the deployment was not deleted
+			s.Logger.Warn("schema of a deployment not read; a job is described without its inputs", "job_id", j.ID, "error", err)
+		}
 	}
 	return jobio.CallNames(j.Deployment, schema)
 }

@@ -92,6 +92,9 @@ func (s *Surface) post(c *gin.Context) error {
 	if err == nil {
 		err = request.CheckShape(raw, request.MaxMembers)
 	}
+	if err == nil && bytes.HasPrefix(bytes.TrimLeft(raw, " \t\r\n"), []byte("[")) { // as of protocol 2025-06-18
+		err = fault.New(fault.Invalid, fault.CodeInvalidRequest, "send one message in each request")
+	}
 	if err != nil {
 		return err
 	}
@@ -176,6 +179,11 @@ func (s *Surface) call(ctx context.Context, x exchange, r *sdk.CallToolRequest) 
 	if err != nil {
 		return nil, err
 	}
+	leave, err := s.Called.Enter(x.by.Account)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	key, _ := r.Params.Meta[keyName].(string)
 	made, err := s.Called.Begin(ctx, x.by, d, key, inputs)
 	if err != nil {

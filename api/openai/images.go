@@ -47,6 +47,11 @@ func (s *Surface) answer(c *gin.Context, p params) error {
 	if err != nil {
 		return err
 	}
+	leave, err := s.Called.Enter(edge.Caller(c).Account)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	ctx, cancel := context.WithTimeout(c.Request.Context(), s.opts.Wait)
 	defer cancel()
 	d, err := s.Called.Find(ctx, s.caller(c), p.text("model"))
@@ -61,15 +66,19 @@ func (s *Surface) answer(c *gin.Context, p params) error {
 	if err != nil {
 		return err
 	}
-	made, err := s.submit(c, ctx, d, &r, key)
+	if r.n > 1 && len(key) > maxKey {
+		return refuse("n", "the Idempotency-Key of a request for several pictures has at most %d characters", maxKey)
+	}
+	made, own, err := s.submit(c, ctx, d, &r, key)
+	failed := false
 	for i := 0; i < len(made) && err == nil; i++ {
 		if made[i], err = s.Called.Wait(ctx, made[i]); err == nil && made[i].State != job.Succeeded {
-			err = s.unfinished(ctx, d, made[i])
+			failed, err = true, s.unfinished(ctx, d, made[i])
 		}
 	}
 	if err != nil {
-		if key == "" || c.Request.Context().Err() == nil { // a client that left can collect the pictures by its key
-			s.Called.Abandon(ctx, s.caller(c), made...)
+		if key == "" || failed { // else the client can collect the pictures by its key
+			s.Called.Abandon(ctx, s.caller(c), own...)
 		}
 		return err
 	}
@@ -81,10 +90,14 @@ func (s *Surface) caller(c *gin.Context) called.Caller {
 	return called.CallerOf(c, s.Edge, job.SurfaceOpenAI)
 }
 
-// submit calls the deployment once for each picture. It returns the jobs that it made even if it fails. The first call has the key of
-// the request, so that the key means the same call on every surface.
-func (s *Surface) submit(c *gin.Context, ctx context.Context, d deployment.Deployment, r *images, key string) ([]job.Job, error) {
-	var made []job.Job
+// maxKey bounds the key of a request for several pictures, which is extended by their numbers.
+const maxKey = 250
+
+// submit calls the deployment once for each picture. It returns the jobs even if it fails; own are those that no earlier request with
+// the key made. The first call has the key of the request, so that the key means the same call on every surface.
+func (s *Surface) submit(c *gin.Context, ctx context.Context, d deployment.Deployment, r *images, key string) (
+	made, own []job.Job, err error,
+) {
 	for i := range r.n {
 		each := key
 		if key != "" && i > 0 {
@@ -92,12 +105,14 @@ func (s *Surface) submit(c *gin.Context, ctx context.Context, d deployment.Deplo
 		}
 		one, err := s.Called.Begin(ctx, s.caller(c), d, each, r.call(i))
 		if err != nil {
-			return made, err
+			return made, own, err
 		}
 		edge.NameVersion(c, one.Deployment.Name, one.Version)
-		made = append(made, one.Job)
+		if made = append(made, one.Job); !one.Replayed {
+			own = append(own, one.Job)
+		}
 	}
-	return made, nil
+	return made, own, nil
 }
 
 // unfinished returns the error of a job that did not succeed. OpenAI's clients retry server errors, and a retry would run the job again,

@@ -161,7 +161,7 @@ func (p params) understand(s *callable.Schema) (images, error) {
 			return r, err
 		}
 	}
-	return r, r.sow(s)
+	return r, r.firstSeed(s)
 }
 
 // count reads n, the number of pictures, if the deployment has no input of that name.
@@ -269,8 +269,8 @@ func (r *images) pictures(s *callable.Schema, name string, value json.RawMessage
 	return nil
 }
 
-// sow sets the seed from which several pictures count, if the deployment has an input of that name.
-func (r *images) sow(s *callable.Schema) error {
+// firstSeed sets the seed of the first of several pictures, if the deployment has an input "seed".
+func (r *images) firstSeed(s *callable.Schema) error {
 	in, ok := s.Input("seed")
 	if !ok || r.n == 1 {
 		return nil

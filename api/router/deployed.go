@@ -17,6 +17,7 @@ import (
 	"github.com/millrace-dev/millrace/api/called"
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/jobio"
+	"github.com/millrace-dev/millrace/api/limit"
 	"github.com/millrace-dev/millrace/internal/config/amount"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/domain/deployment"
@@ -137,14 +138,12 @@ type ownCall struct {
 	inputs     map[string]json.RawMessage
 }
 
-// readOwn reads the body of a call of a deployment: its inputs by name.
-func (s *Surface) readOwn(c *gin.Context) (ownCall, error) {
+// readOwn reads the body of a call of a deployment: its inputs by name. The body counts in memory, which the caller releases.
+func (s *Surface) readOwn(c *gin.Context, memory *limit.Reservation) (ownCall, error) {
 	d, err := s.findOwn(c)
 	if err != nil {
 		return ownCall{}, err
 	}
-	memory := s.bodies.Reserve(edge.Caller(c).Account)
-	defer memory.Release()
 	inv, err := s.invocation(c, memory)
 	if err != nil {
 		return ownCall{}, err
@@ -161,7 +160,9 @@ func (s *Surface) readOwn(c *gin.Context) (ownCall, error) {
 
 // beginOwn records a call of a deployment as a job.
 func (s *Surface) beginOwn(c *gin.Context) (called.Call, string, error) {
-	r, err := s.readOwn(c)
+	memory := s.bodies.Reserve(edge.Caller(c).Account)
+	defer memory.Release()
+	r, err := s.readOwn(c, memory)
 	if err != nil {
 		return called.Call{}, "", err
 	}
@@ -175,6 +176,11 @@ func (s *Surface) beginOwn(c *gin.Context) (called.Call, string, error) {
 // runOwn calls a deployment and waits for the outputs: POST /v2/models/deployments/{name}. The job of a client that leaves is
 // canceled, unless the client can collect its outputs by an idempotency key.
 func (s *Surface) runOwn(c *gin.Context) error {
+	leave, err := s.Called.Enter(edge.Caller(c).Account)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	made, key, err := s.beginOwn(c)
 	switch {
 	case err != nil:
@@ -350,12 +356,14 @@ func (s *Surface) cancelOwn(c *gin.Context) error {
 
 // estimateOwn prices a call of a deployment without running it: POST …/estimate.
 func (s *Surface) estimateOwn(c *gin.Context) error {
-	r, err := s.readOwn(c)
+	memory := s.bodies.Reserve(edge.Caller(c).Account)
+	defer memory.Release()
+	r, err := s.readOwn(c, memory)
 	if err != nil {
 		return err
 	}
 	ctx, d, price := c.Request.Context(), r.deployment, s.opts.JobPrice
-	if err := s.Called.Deployments.Check(ctx, d, d.Live, r.inputs); err != nil {
+	if err := s.Called.Deployments.Check(ctx, d, d.Live, r.inputs, edge.Caller(c).Limited()); err != nil {
 		return err
 	}
 	more, err := s.Called.Deployments.Surcharged(ctx, d, d.Live)
@@ -396,6 +404,8 @@ func ownRefusal(err error, queued bool) error {
 		r = call.Refuse(fault.Denied, call.Forbidden, "%s", f.Message)
 	case fault.CodeIdempotencyKeyReuse:
 		r = refuse(call.InvalidInput)
+	case fault.CodeTooManyStreams:
+		r = refuse(call.ConcurrencyLimit)
 	case fault.CodeQueueFull:
 		if r = refuse(call.ConcurrencyLimit); queued {
 			r = refuse(call.QueueBacklogFull)

@@ -253,6 +253,7 @@ func (s *surfaces) openEdge(ctx context.Context) (err error) {
 	s.called = called.New(called.Deps{
 		Deployments: s.deployments, Jobs: s.submit, Reader: s.reader, Sources: s.in.sources(), Queue: s.in.jobs, Ends: s.ends,
 		Keys: keystore.New(s.in.pool), Links: s.in.signer, Logger: s.in.log,
+		MaxWaits: s.in.cfg.MaxSockets,
 	})
 	deps := edge.Deps{
 		Auth: s.in.auth, KeysOfV2: s.in.keys, Space: readiness{s.in}, Storage: s.in.storage, Logger: s.in.log, Deployments: s.deployments,

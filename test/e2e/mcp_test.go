@@ -94,6 +94,7 @@ func TestMessagesOfMCPAreRefused(t *testing.T) {
 	anonymous.key = "nobody"
 	require.Equal(t, http.StatusUnauthorized, anonymous.do("POST", "/mcp", list, headers...).status)
 	require.Equal(t, http.StatusBadRequest, c.do("POST", "/mcp", `{"jsonrpc"`, headers...).status)
+	require.Equal(t, http.StatusBadRequest, c.do("POST", "/mcp", " ["+list+"]", headers...).status, "one message a request")
 	require.Equal(t, http.StatusMethodNotAllowed, c.do("GET", "/mcp", "").status)
 	large := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","arguments":{"image":"data:image/png;base64,` +
 		strings.Repeat("A", 100<<20) + `"}}}`
@@ -110,10 +111,10 @@ func TestTheJobOfAnMCPClientThatLeavesIsCanceled(t *testing.T) {
 	c := newClient(t, "pro")
 	status, body := c.tryDeploy("slow", slowCalled, `"inputs":["color=9001.color"],"outputs":["picture=9003"]`)
 	require.Equal(t, http.StatusOK, status, body)
-	var told atomic.Int64
+	var sent atomic.Int64
 	began := make(chan struct{}, 1)
 	s := c.tools(&mcp.ClientOptions{ProgressNotificationHandler: func(context.Context, *mcp.ProgressNotificationClientRequest) {
-		if told.Add(1) == 1 {
+		if sent.Add(1) == 1 {
 			began <- struct{}{}
 		}
 	}})

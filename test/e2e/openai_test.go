@@ -56,6 +56,16 @@ func TestTheImagesAPIOfOpenAI(t *testing.T) {
 		require.Equal(t, want, fmt.Sprint(r.status, " ", refused["type"], " ", refused["param"]), "%s: %s", body, r.body)
 		r.hasNoNode(t)
 	}
+	long, two := strings.Repeat("k", 251), `{"model":"portrait","width":40,"n":2,"response_format":"url"}`
+	r = c.do("POST", generations, two, "Idempotency-Key", long)
+	require.Equal(t, http.StatusBadRequest, r.status, r.body)
+	before := len(c.json("GET", "/api/v2/jobs", "")["jobs"].([]any))
+	for range 2 {
+		r = c.do("POST", generations, two, "Idempotency-Key", long[:250])
+		require.Equal(t, http.StatusOK, r.status, r.body)
+		require.Len(t, decode(t, r.body)["data"], 2)
+	}
+	require.Len(t, c.json("GET", "/api/v2/jobs", "")["jobs"], before+2, "a repeated request makes no job")
 	c.manage("portrait", "stop", "")
 	r = c.do("POST", generations, `{"model":"portrait"}`)
 	require.Equal(t, http.StatusBadRequest, r.status)

@@ -84,21 +84,9 @@ func (s *Service) call(ctx context.Context, d Deployment, c Call, key string) (C
 		return Called{}, err
 	}
 	sub, number := c.Submission, cmp.Or(c.Version, d.Of(key))
-	v, ok := d.Version(number)
-	if !ok {
-		return Called{}, errNoVersion(d, number)
-	}
-	version, err := s.contents.callee(ctx, v.Digest)
+	version, err := s.pinned(ctx, d, number)
 	if err != nil {
 		return Called{}, err
-	}
-	if version.Pin == PinStrict {
-		switch changed, err := version.Changed(s.Validator.Classes); {
-		case err != nil:
-			return Called{}, err
-		case len(changed) > 0:
-			return Called{}, notReady(d, number, "the definitions of "+strings.Join(changed, ", ")+" have changed")
-		}
 	}
 	if err := s.bind(ctx, version, &sub, c.OnlySent); err != nil {
 		return Called{}, err
@@ -114,9 +102,43 @@ func (s *Service) call(ctx context.Context, d Deployment, c Call, key string) (C
 	return Called{Job: made.Job, Deployment: d, Version: number}, nil
 }
 
+// callee returns a version of a deployment, ready to be called.
+func (s *Service) callee(ctx context.Context, d Deployment, number int) (*callee, error) {
+	v, ok := d.Version(number)
+	if !ok {
+		return nil, errNoVersion(d, number)
+	}
+	return s.contents.callee(ctx, v.Digest)
+}
+
+// pinned is callee for a call: a version with a strict pin is refused while definitions of its classes are others.
+func (s *Service) pinned(ctx context.Context, d Deployment, number int) (*callee, error) {
+	version, err := s.callee(ctx, d, number)
+	if err != nil || version.Pin != PinStrict {
+		return version, err
+	}
+	changed, err := version.Changed(s.Validator.Classes)
+	if err == nil && len(changed) > 0 {
+		err = notReady(d, number, "the definitions of "+strings.Join(changed, ", ")+" have changed")
+	}
+	return version, err
+}
+
+// checked checks the values of a call and returns the files that they name.
+func (c *callee) checked(values map[string]json.RawMessage, onlySent bool) ([]callable.FileValue, error) {
+	files, err := c.template.Check(values)
+	for _, f := range files {
+		if onlySent && f.Form != callable.FormData && f.Form != callable.FormURL {
+			return nil, fault.New(fault.Invalid, fault.CodeInvalidInput,
+				"input %s: this key may not read files of the account: send a data: URL or an https: address", f.Input)
+		}
+	}
+	return files, err
+}
+
 // bind checks the values of a call, stores the files that they bring, and puts the values into the graph.
 func (s *Service) bind(ctx context.Context, version *callee, sub *job.Submission, onlySent bool) error {
-	brought, err := version.template.Check(sub.Inputs)
+	brought, err := version.checked(sub.Inputs, onlySent)
 	if err != nil {
 		return err
 	}
@@ -125,10 +147,6 @@ func (s *Service) bind(ctx context.Context, version *callee, sub *job.Submission
 		values, sub.Inputs = maps.Clone(sub.Inputs), maps.Clone(sub.Inputs)
 	}
 	for _, f := range brought {
-		if onlySent && f.Form != callable.FormData && f.Form != callable.FormURL {
-			return fault.New(fault.Invalid, fault.CodeInvalidInput,
-				"input %s: this key may not read files of the account: send a data: URL or an https: address", f.Input)
-		}
 		value, recorded, err := s.file(ctx, *sub, f)
 		if err != nil {
 			return err
@@ -140,28 +158,20 @@ func (s *Service) bind(ctx context.Context, version *callee, sub *job.Submission
 }
 
 // Check refuses a call as Call would, as far as its values and the state of the deployment tell. It records and stores nothing.
-func (s *Service) Check(ctx context.Context, d Deployment, number int, inputs map[string]json.RawMessage) error {
+func (s *Service) Check(ctx context.Context, d Deployment, number int, inputs map[string]json.RawMessage, onlySent bool) error {
 	if err := d.Refusal(d.Name); err != nil {
 		return err
 	}
-	v, ok := d.Version(number)
-	if !ok {
-		return errNoVersion(d, number)
-	}
-	version, err := s.contents.callee(ctx, v.Digest)
+	version, err := s.pinned(ctx, d, number)
 	if err == nil {
-		_, err = version.template.Check(inputs)
+		_, err = version.checked(inputs, onlySent)
 	}
 	return err
 }
 
 // Surcharged reports whether calls of a version use what has a price beside that of a run: partner models and ComfyUI servers.
 func (s *Service) Surcharged(ctx context.Context, d Deployment, number int) (bool, error) {
-	v, ok := d.Version(number)
-	if !ok {
-		return false, errNoVersion(d, number)
-	}
-	version, err := s.contents.callee(ctx, v.Digest)
+	version, err := s.callee(ctx, d, number)
 	if err != nil {
 		return false, err
 	}
@@ -208,11 +218,7 @@ func unnamed(err error) error {
 
 // Missing returns what a version of a deployment needs and no server has now, in words.
 func (s *Service) Missing(ctx context.Context, d Deployment, number int) ([]string, error) {
-	v, ok := d.Version(number)
-	if !ok {
-		return nil, errNoVersion(d, number)
-	}
-	version, err := s.contents.callee(ctx, v.Digest)
+	version, err := s.callee(ctx, d, number)
 	if err != nil {
 		return nil, err
 	}
