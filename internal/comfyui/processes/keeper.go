@@ -109,7 +109,7 @@ func (k *Keeper) Run(ctx context.Context, data string, registry Registry, view V
 	if err := k.removeFormer(ctx); err != nil && ctx.Err() == nil {
 		k.Log.Warn("former ComfyUI processes stay registered until they expire", "error", err)
 	}
-	var group errgroup.Group
+	group, ctx := errgroup.WithContext(ctx) // what a slot cannot prepare ends the others, and Millrace says so
 	for _, s := range k.slots {
 		group.Go(func() error { return s.run(ctx) })
 	}

@@ -151,7 +151,7 @@ func examine(ctx context.Context, python, dir string) (found machine, err error)
 	}
 	if err != nil {
 		return found, invalid("%s cannot import torch, which ComfyUI needs: %s; install ComfyUI's requirements for it, or name another "+
-			"interpreter with --comfyui-python", python, cmp.Or(cut(last), err.Error()))
+			"interpreter with --comfyui-python", python, cmp.Or(fault.Shorten(last, maxText), err.Error()))
 	}
 	return found, nil
 }
@@ -227,13 +227,6 @@ func (c config) arguments(device, dir string, port int) []string {
 }
 
 const loopback = "127.0.0.1"
-
-func cut(text string) string {
-	if len(text) > maxText {
-		text = strings.ToValidUTF8(text[:maxText], "") + "…"
-	}
-	return text
-}
 
 // maxText bounds a text that a program wrote.
 const maxText = 300

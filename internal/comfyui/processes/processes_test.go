@@ -1,9 +1,12 @@
 package processes_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"os"
@@ -56,6 +59,7 @@ type registry struct {
 	mu     sync.Mutex
 	rows   map[server.ID]*server.Server
 	events []any
+	refuse func(ctx context.Context, p server.Process) error // to record a process; nil = none is refused
 }
 
 func (r *registry) Register(_ context.Context, reg server.Registration, _ []byte) (*server.Server, error) {
@@ -90,7 +94,12 @@ func (r *registry) Remove(_ context.Context, id server.ID, _ server.By) error {
 	return nil
 }
 
-func (r *registry) RecordProcess(_ context.Context, id server.ID, p server.Process, eventType string, data any) error {
+func (r *registry) RecordProcess(ctx context.Context, id server.ID, p server.Process, eventType string, data any) error {
+	if r.refuse != nil {
+		if err := r.refuse(ctx, p); err != nil {
+			return err
+		}
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if s := r.rows[id]; s != nil {
@@ -150,9 +159,16 @@ func options(t *testing.T, gpus int, script string) processes.Options {
 
 func keep(t *testing.T, o processes.Options) *kept {
 	t.Helper()
+	return keepIn(t, o, &registry{})
+}
+
+// keepIn is keep with an empty registry.
+func keepIn(t *testing.T, o processes.Options, r *registry) *kept {
+	t.Helper()
+	r.rows = map[server.ID]*server.Server{}
 	k, err := processes.Open(t.Context(), o)
 	require.NoError(t, err)
-	s := &kept{registry: &registry{rows: map[server.ID]*server.Server{}}, Keeper: k, t: t, data: o.Data}
+	s := &kept{registry: r, Keeper: k, t: t, data: o.Data}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- k.Run(ctx, o.Data, s.registry, s.view, o.Log) }()
@@ -176,6 +192,24 @@ func (s *kept) await(phase server.Phase, restarts int) (found *server.Server) {
 		return found != nil
 	}, patience, 20*time.Millisecond, "%s after %d restarts", phase, restarts)
 	return found
+}
+
+// written is a log that is read while it is written.
+type written struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (w *written) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.Write(p)
+}
+
+func (w *written) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.String()
 }
 
 func runs(pid int) bool {
@@ -262,6 +296,124 @@ func TestAProcessThatPrintsAndDiesIsShownWithItsLastLine(t *testing.T) {
 	require.Contains(t, row.Trouble(), "no such file: model.yaml")
 }
 
+func TestALogThatCannotBeWrittenIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	o := options(t, 0, "echo loading; sleep 0.5; echo no such file: model.yaml; exit 3")
+	logged := &written{}
+	o.Log = slog.New(slog.NewTextHandler(logged, nil))
+	log := filepath.Join(o.Data, "cpu", "log")
+	require.NoError(t, os.MkdirAll(filepath.Dir(log), 0o700))
+	require.NoError(t, os.Symlink("/dev/full", log))
+	k := keep(t, o)
+	row := k.await(server.PhaseStopped, 1)
+	require.Contains(t, row.Process.Problem, "exit status 3: no such file: model.yaml")
+	require.Equal(t, 1, strings.Count(logged.String(), "the log of a ComfyUI process cannot be written"))
+	require.NoError(t, os.Remove(log))
+	require.Eventually(t, func() bool {
+		raw, err := os.ReadFile(log)
+		return err == nil && strings.Contains(string(raw), "no such file: model.yaml")
+	}, patience, 20*time.Millisecond)
+}
+
+func TestAProcessThatCannotBeNotedIsEnded(t *testing.T) {
+	t.Parallel()
+	o := options(t, 0, `echo $$ >> "$(dirname "$0")/pids"`)
+	obstacle := filepath.Join(o.Data, "processes.json.new")
+	require.NoError(t, os.MkdirAll(obstacle, 0o700))
+	k := keep(t, o)
+	require.Contains(t, k.await(server.PhaseStopped, 1).Process.Problem, "is a directory; it is started again in")
+	require.NoError(t, os.Remove(obstacle))
+	var found *server.Server
+	require.Eventually(t, func() bool {
+		for _, row := range k.view() {
+			if row.Process != nil && row.Process.Phase == server.PhaseRunning {
+				found = row
+			}
+		}
+		return found != nil
+	}, patience, 20*time.Millisecond)
+	raw, err := os.ReadFile(filepath.Join(o.Dir, "pids"))
+	require.NoError(t, err)
+	for _, line := range strings.Fields(string(raw)) {
+		pid, err := strconv.Atoi(line)
+		require.NoError(t, err)
+		require.Equal(t, pid == found.Process.PID, runs(pid), "process %d", pid)
+	}
+}
+
+func TestAPhaseThatCannotBeRecordedIsRecordedLater(t *testing.T) {
+	t.Parallel()
+	o := options(t, 0, "")
+	o.RecyclePrompts = 1
+	logged := &written{}
+	o.Log = slog.New(slog.NewTextHandler(logged, nil))
+	var running, closing sync.Once
+	k := keepIn(t, o, &registry{refuse: func(ctx context.Context, p server.Process) (err error) {
+		switch p.Phase {
+		case server.PhaseRunning:
+			running.Do(func() { <-ctx.Done(); err = ctx.Err() })
+		case server.PhaseClosing:
+			closing.Do(func() { err = errors.New("the database is away") })
+		}
+		return err
+	}})
+	row := k.await(server.PhaseRunning, 0)
+	require.Contains(t, logged.String(), "deadline exceeded")
+	k.change(func(s *server.Server) { s.Leases = []server.Lease{{}} })
+	ended(t, k, row.ID)
+	k.await(server.PhaseClosing, 0)
+	require.Contains(t, logged.String(), "the database is away")
+}
+
+func TestOldFilesAndEmptyDirectoriesAreRemoved(t *testing.T) {
+	t.Parallel()
+	o := options(t, 0, "")
+	dir := filepath.Join(o.Data, "cpu")
+	old := time.Now().Add(-48 * time.Hour)
+	for _, path := range []string{
+		"output/millrace/old/sub/a.png", "output/millrace/kept/old.png", "input/millrace/old/a.png", "temp/old/a.png",
+	} {
+		require.NoError(t, os.MkdirAll(filepath.Join(dir, filepath.Dir(path)), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, path), nil, 0o600))
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "output/millrace/kept/new.png"), nil, 0o600))
+	require.NoError(t, filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		if filepath.Base(path) == "new.png" {
+			return err
+		}
+		return errors.Join(err, os.Chtimes(path, old, old))
+	}))
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "output/new"), 0o700))
+	require.NoError(t, os.Chtimes(filepath.Join(dir, "output"), old, old))
+	k := keep(t, o)
+	k.await(server.PhaseRunning, 0)
+	var left []string
+	for _, sub := range []string{"output", "input", "temp"} {
+		require.NoError(t, filepath.WalkDir(filepath.Join(dir, sub), func(path string, _ fs.DirEntry, err error) error {
+			left = append(left, strings.TrimPrefix(path, dir+"/"))
+			return err
+		}))
+	}
+	require.Equal(t, []string{
+		"output", "output/millrace", "output/millrace/kept", "output/millrace/kept/new.png", "output/new", "input", "temp",
+	}, left)
+}
+
+func TestASlotWithoutADirectoryEndsTheKeeper(t *testing.T) {
+	t.Parallel()
+	o := options(t, 0, "")
+	o.Count = 2
+	require.NoError(t, os.MkdirAll(o.Data, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(o.Data, "cpu-2"), nil, 0o600))
+	k, err := processes.Open(t.Context(), o)
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	r := &registry{rows: map[server.ID]*server.Server{}}
+	require.ErrorContains(t, k.Run(ctx, o.Data, r, r.view, o.Log), "directories of a ComfyUI process")
+	require.NoError(t, ctx.Err())
+}
+
 // ended reports segments that have ended on servers.
 func ended(t *testing.T, k *kept, ids ...server.ID) {
 	t.Helper()
@@ -296,7 +448,9 @@ func TestAProcessBeyondItsMemoryIsRecycled(t *testing.T) {
 	o := options(t, 0, "")
 	o.RecycleMemory = "1MiB"
 	k := keep(t, o)
-	require.Contains(t, k.await(server.PhaseStarting, 1).Process.Problem, "MiB of memory, more than")
+	problem := k.await(server.PhaseStarting, 1).Process.Problem
+	require.Contains(t, problem, "MiB of memory, more than")
+	require.Contains(t, problem, "it is started again in", "it ran for less than 30 seconds, so it is not started again at once")
 }
 
 func TestATakenPortIsReplaced(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -20,6 +21,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/child"
 	"github.com/millrace-dev/millrace/internal/comfyui"
 	"github.com/millrace-dev/millrace/internal/domain/server"
+	"github.com/millrace-dev/millrace/internal/fault"
 )
 
 const (
@@ -78,7 +80,7 @@ func (s *slot) run(ctx context.Context) error {
 		}
 	}
 	var err error
-	if s.log, err = openOutput(s.state.Log); err != nil {
+	if s.log, err = openOutput(s.state.Log, s.Log); err != nil {
 		return fmt.Errorf("log of a ComfyUI process: %w", err)
 	}
 	defer s.log.close() //nolint:errcheck // nothing of value is lost
@@ -90,7 +92,7 @@ func (s *slot) run(ctx context.Context) error {
 			return nil
 		}
 		s.state.Restarts++
-		if e.ran >= settled || e.cause == server.EndRecycled {
+		if e.ran >= settled {
 			delays.Reset()
 			continue
 		}
@@ -112,7 +114,7 @@ func (s *slot) once(ctx context.Context) (e end) {
 		if ctx.Err() == nil {
 			s.Log.Error("ComfyUI process did not start", "process", s.name, "error", err)
 		}
-		return end{problem: cut(err.Error())}
+		return end{problem: fault.Shorten(err.Error(), maxText)}
 	}
 	s.Log.Info("ComfyUI process started", "process", s.name, "url", s.url, "pid", s.process.PID(), "log", s.log.path)
 	s.enter(ctx, server.PhaseStarting, s.state.Problem, server.TypeProcessStarted, server.ProcessStartedV1{
@@ -132,7 +134,7 @@ func (s *slot) once(ctx context.Context) (e end) {
 	if e.cause == server.EndCrashed {
 		e.problem = status
 		if last := s.log.last(1); len(last) > 0 {
-			e.problem = cut(status + ": " + last[0])
+			e.problem = fault.Shorten(status+": "+last[0], maxText)
 		}
 		s.Log.Error("ComfyUI process ended", "process", s.name, "status", status, "last_lines", strings.Join(s.log.last(5), "\n"))
 	} else if ctx.Err() == nil {
@@ -181,10 +183,13 @@ func (s *slot) begin(ctx context.Context) error {
 	go func() {
 		defer close(written)
 		defer r.Close()
-		io.Copy(s.log, r)      //nolint:errcheck // of a log that cannot be written, the end is still in memory
-		io.Copy(io.Discard, r) //nolint:errcheck // so that the process can go on
+		io.Copy(s.log, r) //nolint:errcheck // the log takes everything
 	}()
-	return s.note(note{Name: s.name, URL: s.url, Port: s.port, PID: s.state.PID})
+	if err := s.note(note{Name: s.name, URL: s.url, Port: s.port, PID: s.state.PID}); err != nil {
+		s.stop(ctx, server.EndStopped) // nobody looks after it, and another one is started on its device
+		return err
+	}
+	return nil
 }
 
 // choosePort keeps the last port of the slot, so that its server stays the same one, unless another program has taken it.
@@ -232,9 +237,14 @@ func (s *slot) enter(ctx context.Context, phase server.Phase, problem, eventType
 	if s.server() == "" { // it could not be registered
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	s.record(ctx, eventType, data)
+}
+
+// record records the state of the process. If it fails for a process that answers, a later look records it.
+func (s *slot) record(ctx context.Context, eventType string, data any) {
+	within, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
-	if err := s.registry.RecordProcess(ctx, s.server(), s.state, eventType, data); err != nil && ctx.Err() == nil {
+	if err := s.registry.RecordProcess(within, s.server(), s.state, eventType, data); err != nil && ctx.Err() == nil {
 		s.Log.Warn("the state of a ComfyUI process was not recorded", "process", s.name, "error", err)
 	}
 }
@@ -313,6 +323,9 @@ func (w *watcher) look(ctx context.Context) (cause, problem string) {
 	}
 	for _, row := range w.view() {
 		if row.ID == w.server() && ctx.Err() == nil {
+			if row.Process == nil || row.Process.Phase != w.state.Phase { // it was not recorded, or the view is older
+				w.record(ctx, "", nil)
+			}
 			return w.judge(ctx, row)
 		}
 	}
@@ -366,18 +379,28 @@ const (
 	keepInputs  = 24 * time.Hour
 )
 
-// sweep removes old files of the process.
+// sweep removes old files of the process, and old directories that have become empty: each prompt has one.
 func (s *slot) sweep() {
 	for sub, age := range map[string]time.Duration{"output": keepResults, "temp": keepResults, "input": keepInputs} {
+		root := filepath.Join(s.dir, sub)
+		var dirs []string // old ones, each before those in it
 		//nolint:errcheck // what stays is seen again
-		filepath.WalkDir(filepath.Join(s.dir, sub), func(path string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() {
+		filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || path == root {
 				return nil //nolint:nilerr // the others can be removed
 			}
-			if info, err := d.Info(); err == nil && time.Since(info.ModTime()) > age {
-				os.Remove(path) //nolint:errcheck // it is seen again
+			if info, err := d.Info(); err != nil || time.Since(info.ModTime()) <= age {
+				return nil //nolint:nilerr // it is seen again
 			}
+			if d.IsDir() {
+				dirs = append(dirs, path)
+				return nil
+			}
+			os.Remove(path) //nolint:errcheck // it is seen again
 			return nil
 		})
+		for _, dir := range slices.Backward(dirs) {
+			os.Remove(dir) //nolint:errcheck // one that is not empty stays
+		}
 	}
 }

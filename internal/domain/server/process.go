@@ -64,7 +64,9 @@ type ProcessStartedV1 struct {
 	Restarts int    `json:"restarts,omitempty"`
 }
 
-// ProcessEndedV1 records that a server's process ended. What the process wrote is in its log only.
+// ProcessEndedV1 records that a server's process ended. It has nothing that the process wrote, because node packs may print what jobs
+// contain: that is in the log of the process. The last line of one that crashed is also in Process.Problem, and its last lines are in
+// the log of Millrace.
 type ProcessEndedV1 struct {
 	Server  ID     `json:"server"`
 	PID     int    `json:"pid"`
