@@ -275,17 +275,24 @@ func Answer(c *gin.Context, status int, body any, err error) error {
 	return err
 }
 
-// Deliver is Answer for an answer that is given once. It reports whether the whole answer was handed to the connection of a
-// client that is still there.
-func Deliver(c *gin.Context, status int, body any) (delivered bool, err error) {
+// JSON returns a body in the form of PureJSON: people can copy the addresses in it.
+func JSON(body any) ([]byte, error) {
 	var raw bytes.Buffer
 	e := json.NewEncoder(&raw)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(body); err != nil {
+	err := e.Encode(body)
+	return raw.Bytes(), err
+}
+
+// Deliver is Answer for an answer that is given once. It reports whether the whole answer was handed to the connection of a
+// client that is still there.
+func Deliver(c *gin.Context, status int, body any) (delivered bool, err error) {
+	raw, err := JSON(body)
+	if err != nil {
 		return false, err
 	}
-	c.Header("Content-Length", strconv.Itoa(raw.Len()))
-	c.Data(status, "application/json; charset=utf-8", raw.Bytes())
+	c.Header("Content-Length", strconv.Itoa(len(raw)))
+	c.Data(status, "application/json; charset=utf-8", raw)
 	err = http.NewResponseController(c.Writer).Flush()
 	return err == nil && c.Request.Context().Err() == nil, nil
 }

@@ -222,7 +222,7 @@ func (s *Surface) answerOwn(c *gin.Context, j job.Job, replayed bool) error {
 		r.Replayed = replayed
 		return r
 	}
-	raw, err := json.Marshal(map[string]any{"outputs": s.Called.Outputs(s.caller(c), j)})
+	raw, err := edge.JSON(map[string]any{"outputs": s.Called.Outputs(s.caller(c), j)})
 	if err != nil {
 		return err
 	}
