@@ -71,13 +71,18 @@ func startService() *service {
 		return s
 	}
 	s.provider.serve(s.Base + callback)
-	if _, s.err = s.Command(context.Background(), "accounts", "create", "studio", "--tier", "pro"); s.err != nil {
-		return s
-	}
-	var out string
-	out, s.err = s.Command(context.Background(), "keys", "create", "--account", "studio")
-	s.key = served.LastLine(out)
+	s.err = s.createAccount(context.Background())
 	return s
+}
+
+// createAccount creates the account of the grants, with a key.
+func (s *service) createAccount(ctx context.Context) error {
+	if _, err := s.Command(ctx, "accounts", "create", "studio", "--tier", "pro"); err != nil {
+		return err
+	}
+	out, err := s.Command(ctx, "keys", "create", "--account", "studio")
+	s.key = served.LastLine(out)
+	return err
 }
 
 func start(t *testing.T) *service {
@@ -85,6 +90,20 @@ func start(t *testing.T) *service {
 	served.UseTemporal(t)
 	s := theService()
 	require.NoError(t, s.err, s.log.String())
+	return s
+}
+
+// startAlone starts a service for one test, with arguments and those that prepare returns.
+func startAlone(t *testing.T, name string, more map[string]string, prepare func(dir string) ([]string, error), args ...string) *service {
+	t.Helper()
+	served.UseTemporal(t)
+	s := &service{log: &served.Log{}, provider: newProvider()}
+	t.Cleanup(s.provider.Close)
+	s.Service = served.Start(t, served.Options{
+		Name: name, Args: append([]string{"--log", "warn"}, args...), Prepare: prepare,
+		Lookup: environment(s.provider.URL, more), Log: s.log, Patience: 2 * patience,
+	})
+	s.provider.serve(s.Base + callback)
 	return s
 }
 
@@ -186,6 +205,26 @@ func (s *service) signedIn(t *testing.T, user string) *browser {
 	require.Equal(t, http.StatusOK, a.StatusCode, a.body)
 	require.Contains(t, a.body, "You are signed in as <strong>"+user+"@studio.example")
 	return b
+}
+
+// fromProvider requests an address as browsers do when another site sends them there: without cookies that are
+// SameSite=Strict.
+func (b *browser) fromProvider(address string) answer {
+	b.t.Helper()
+	at, err := url.Parse(address)
+	require.NoError(b.t, err)
+	all := b.Jar
+	b.Jar = nil
+	defer func() { b.Jar = all }()
+	var headers []string
+	for _, c := range all.Cookies(at) {
+		if c.Name == "millrace_signin" {
+			headers = []string{"Cookie", c.Name + "=" + c.Value}
+		}
+	}
+	a := b.get(address, headers...)
+	all.SetCookies(at, a.Cookies())
+	return a
 }
 
 // cookie returns the cookie of the console that the browser has, or "".

@@ -6,14 +6,14 @@ import (
 	"encoding/base64"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/millrace-dev/millrace/test/served"
 )
 
 // A role decides what a person sees and may do; the sign-in and the session are events, and name the person.
@@ -195,6 +195,34 @@ func TestSignInGivesAFreshCookie(t *testing.T) {
 	require.Equal(t, "no-store", a.Header.Get("Cache-Control"))
 }
 
+// Whoever signs in to a browser ends the session of whoever had signed in before, in the editor too.
+func TestSignInEndsTheFormerSession(t *testing.T) {
+	s := startAlone(t, "mr-signin-editor", nil, func(dir string) ([]string, error) {
+		return []string{"--editor", dir}, os.WriteFile(filepath.Join(dir, "index.html"), []byte("<html><head></head></html>"), 0o600)
+	}, "--auth", "keys")
+	require.NoError(t, s.createAccount(t.Context()))
+	for name, signIn := range map[string]func(*browser) answer{
+		"as an operator without an account": func(b *browser) answer {
+			return b.fromProvider(b.atProvider(b.begin("/console"), "olga"))
+		},
+		"with a key": func(b *browser) answer { return b.post("/console/signin", url.Values{"key": {s.key}}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := s.signedIn(t, "max")
+			former := b.cookie()
+			require.Equal(t, http.StatusOK, b.get("/api/queue", "Sec-Fetch-Site", "same-origin").StatusCode)
+			a := signIn(b)
+			require.Less(t, a.StatusCode, http.StatusBadRequest, a.body)
+			require.NotEqual(t, former, b.cookie())
+			require.Equal(t, http.StatusOK, b.get("/console").StatusCode)
+			require.Equal(t, http.StatusUnauthorized, b.get("/api/queue", "Sec-Fetch-Site", "same-origin").StatusCode,
+				"the editor works for nobody")
+			other := s.browser(t)
+			require.Equal(t, http.StatusUnauthorized, other.get("/console", "Cookie", "millrace_console="+former).StatusCode)
+		})
+	}
+}
+
 // A session ends when its person signs out, and no other site can cause that.
 func TestSignOutEndsTheSession(t *testing.T) {
 	s := start(t)
@@ -260,6 +288,42 @@ func TestChangesAtTheProviderTakeEffect(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, viewer.get("/console").StatusCode, "the refusal ended the session")
 }
 
+// A refusal ends the sessions of the person whom the ID token identifies, whatever comes after it.
+func TestRefusalAfterTheIDTokenEndsSessions(t *testing.T) {
+	s := start(t)
+	b := s.signedIn(t, "vera")
+	s.provider.with(t, func(token string) string {
+		return s.provider.resigned(t, token, nil, func(c map[string]any) { c["sub"] = "vera" }) // the user info is that of max
+	}, false)
+	a := s.browser(t).signIn("max")
+	require.Equal(t, http.StatusForbidden, a.StatusCode, a.body)
+	require.Contains(t, a.body, "belongs to another person")
+	require.Equal(t, http.StatusUnauthorized, b.get("/console").StatusCode)
+}
+
+// A name that nobody has verified does not pass for the email address of somebody.
+func TestUnverifiedNames(t *testing.T) {
+	s := start(t)
+	for chosen, want := range map[string]string{
+		"olga@studio.example": "Vera (vera)", "olga\uff20studio.example": "Vera (vera)", "operator": "operator (vera)",
+	} {
+		s.signedIn(t, "vera") // the refusal of somebody with a role is always recorded
+		s.provider.with(t, func(token string) string {
+			return s.provider.resigned(t, token, nil, func(c map[string]any) {
+				c["email"], c["email_verified"], c["preferred_username"], c["name"] = "vera@studio.example", false, chosen, "Vera"
+			})
+		}, false)
+		a := s.browser(t).signIn("vera")
+		require.Equal(t, http.StatusForbidden, a.StatusCode, a.body)
+		s.provider.with(t, nil, false)
+		refused := s.events(t, "person.sign_in_refused.v1")
+		require.True(t, slices.ContainsFunc(refused, func(e event) bool {
+			return e.Data["name"] == want && e.Actor == "person:"+want
+		}), chosen)
+		require.False(t, slices.ContainsFunc(refused, func(e event) bool { return e.Data["name"] == chosen }), chosen)
+	}
+}
+
 // The secret of a session is no key: the APIs refuse the content of a cookie.
 func TestAPIsTakeNoSessions(t *testing.T) {
 	s := start(t)
@@ -285,21 +349,42 @@ func TestProviderThatIsDown(t *testing.T) {
 	require.Equal(t, http.StatusOK, keyed.get("/console").StatusCode)
 }
 
+// Refusals of people without a role are recorded at a bounded rate. It comes last of those that the service of the other
+// tests refuses.
+func TestRecordingOfRefusalsIsBounded(t *testing.T) {
+	s := start(t)
+	count := func() (n int) {
+		for _, e := range s.events(t, "person.sign_in_refused.v1") {
+			if e.Data["name"] == "eve@elsewhere.example" {
+				n++
+			}
+		}
+		return n
+	}
+	const burst = 30
+	before, began, tried := count(), time.Now(), 0
+	bound := func() int { return burst + 1 + int(time.Since(began).Seconds()) }
+	for tried <= bound()+10 && time.Since(began) < patience {
+		a := s.browser(t).signIn("eve")
+		require.Equal(t, http.StatusForbidden, a.StatusCode, a.body)
+		tried++
+	}
+	require.LessOrEqual(t, count()-before, bound(), "of %d", tried)
+	require.Greater(t, tried, bound(), "too slow a machine to see a bound")
+	member := s.signedIn(t, "max")
+	s.provider.set("max")
+	t.Cleanup(func() { s.provider.set("max", "artists", "others") })
+	require.Equal(t, http.StatusForbidden, s.browser(t).signIn("max").StatusCode)
+	require.Equal(t, http.StatusUnauthorized, member.get("/console").StatusCode, "the refusal ended the session beyond the rate")
+}
+
 // A person who was removed at the provider is out when the session that the operator allows has passed.
 func TestSessionExpires(t *testing.T) {
-	served.UseTemporal(t)
-	p := newProvider()
-	t.Cleanup(p.Close)
-	short := &service{provider: p, log: &served.Log{}}
-	short.Service = served.Start(t, served.Options{
-		Name: "mr-signin-short", Args: []string{"--log", "warn", "--auth", "token", "--token", "a-token"},
-		Lookup: environment(p.URL, map[string]string{
-			"MILLRACE_OIDC_SESSION": "3s", "MILLRACE_OIDC_GRANTS": "ops=operator,artists=member",
-		}), Log: short.log, Patience: 2 * patience,
-	})
-	p.serve(short.Base + callback)
+	short := startAlone(t, "mr-signin-short", map[string]string{
+		"MILLRACE_OIDC_SESSION": "3s", "MILLRACE_OIDC_GRANTS": "ops=operator,artists=member",
+	}, nil, "--auth", "token", "--token", "a-token")
 	b := short.signedIn(t, "max")
-	p.set("max")
+	short.provider.set("max")
 	require.Equal(t, http.StatusOK, b.get("/console").StatusCode)
 	require.Eventually(t, func() bool { return b.get("/console").StatusCode == http.StatusUnauthorized }, patience, 100*time.Millisecond)
 	require.Equal(t, http.StatusForbidden, b.signIn("max").StatusCode)

@@ -31,11 +31,23 @@ const (
 	flowAge    = 600       // seconds
 )
 
-// Refusals of people whom the provider has not identified are recorded at this rate: anybody can cause them.
+// Refusals are recorded at this rate: anybody can cause them. Those that end the role of a person are always recorded.
 const (
 	recordedRefusals = rate.Limit(1) // a second
 	refusalBurst     = 30
 )
+
+// limits are the limiters of the recording of refusals. Browsers that the provider has not identified leave room for
+// people whom it has.
+type limits struct{ unknown, identified *rate.Limiter }
+
+// begun is a sign-in that has begun, as the browser keeps it.
+type begun struct {
+	openid.Flow
+	// Former is the hash of the secret of the browser's session until then, if any. The provider's answer comes without the
+	// cookie of that session.
+	Former []byte `json:"former,omitempty"`
+}
 
 // SignedInPage sends the browser on. The cookie of a session is not sent with a request that another site causes, so the
 // page where the sign-in began must be requested by a page of this service.
@@ -47,7 +59,7 @@ type SignedInPage struct {
 
 // openIDRoutes returns the routes of a sign-in at the provider.
 func (s *Server) openIDRoutes() []edge.Route {
-	unknown := rate.NewLimiter(recordedRefusals, refusalBurst)
+	recorded := limits{rate.NewLimiter(recordedRefusals, refusalBurst), rate.NewLimiter(recordedRefusals, refusalBurst)}
 	get := func(path string, handle func(*gin.Context) error) edge.Route {
 		return edge.Route{
 			Method: http.MethodGet, Path: Base + path, Access: edge.Public, Live: true, // without HEAD, which would use up a code
@@ -55,6 +67,9 @@ func (s *Server) openIDRoutes() []edge.Route {
 				c.Header("Cache-Control", "no-store")
 				c.Header("Referrer-Policy", "no-referrer") // the address has the code
 				if err := handle(c); err != nil {
+					if fault.Is(err, fault.Unavailable) {
+						s.Edge.Logger.Warn("sign-in failed", "request_id", edge.RequestID(c), "error", err)
+					}
 					s.Problem(c, err)
 				}
 				return nil
@@ -63,7 +78,7 @@ func (s *Server) openIDRoutes() []edge.Route {
 	}
 	return []edge.Route{
 		get(startPath, s.startOpenID),
-		get(callbackPath, func(c *gin.Context) error { return s.finishOpenID(c, unknown) }),
+		get(callbackPath, func(c *gin.Context) error { return s.finishOpenID(c, recorded) }),
 	}
 }
 
@@ -80,7 +95,12 @@ func (s *Server) startOpenID(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	kept, err := json.Marshal(flow)
+	b := begun{Flow: flow}
+	if secret := edge.CookieKey(c.Request, cookieName, cookieOwner, s.Sealer); session.Shaped(secret) {
+		hash := account.HashKey(secret)
+		b.Former = hash[:]
+	}
+	kept, err := json.Marshal(b)
 	if err != nil {
 		return err
 	}
@@ -90,28 +110,33 @@ func (s *Server) startOpenID(c *gin.Context) error {
 }
 
 // finishOpenID starts the session of the person with whom the provider answers: GET /console/openid/callback.
-func (s *Server) finishOpenID(c *gin.Context, unknown *rate.Limiter) error {
+func (s *Server) finishOpenID(c *gin.Context, recorded limits) error {
 	ctx, people := c.Request.Context(), s.Edge.People
-	var flow openid.Flow
+	var flow begun
 	if kept := edge.CookieKey(c.Request, flowCookie, flowOwner, s.Sealer); kept != "" {
 		if err := json.Unmarshal([]byte(kept), &flow); err != nil {
 			return err
 		}
 	}
 	s.setFlow(c, "", -1) // a flow ends once
-	who, err := people.Provider.Finish(ctx, flow, s.callback(c), c.Request.URL.Query())
+	who, err := people.Provider.Finish(ctx, flow.Flow, s.callback(c), c.Request.URL.Query())
 	secret := session.NewSecret() // a new one for every sign-in: nobody can have planted it
 	if err == nil {
 		_, err = people.Store.Start(ctx, who, account.HashKey(secret), people.Provider.Lasts, edge.RequestID(c))
 	}
 	if err != nil {
-		return s.refuse(c, who, err, unknown)
+		return s.refuse(c, who, err, recorded)
 	}
-	if err := s.EndSession(c, edge.CookieKey(c.Request, cookieName, cookieOwner, s.Sealer)); err != nil {
-		return err
+	if former := flow.Former; len(former) == len(account.KeyHash{}) {
+		if err := people.Store.SignOut(ctx, account.KeyHash(former), edge.RequestID(c)); err != nil {
+			return err
+		}
 	}
 	s.setCookie(c, edge.SealKey(cookieOwner, secret, s.Sealer), 0)
-	if s.Edge.Cookies != nil && who.Grant.Account != "" {
+	if s.Edge.Cookies != nil {
+		if who.Grant.Account == "" {
+			secret = "" // whoever the editor worked for is another
+		}
 		http.SetCookie(c.Writer, s.Edge.EditorCookie(c.Request, secret))
 	}
 	next := s.Prefix(c) + s.localPath(flow.Return)
@@ -121,16 +146,21 @@ func (s *Server) finishOpenID(c *gin.Context, unknown *rate.Limiter) error {
 }
 
 // refuse records the refusal of a sign-in, and returns the error that the browser sees.
-func (s *Server) refuse(c *gin.Context, who session.Person, err error, unknown *rate.Limiter) error {
+func (s *Server) refuse(c *gin.Context, who session.Person, err error, recorded limits) error {
 	var known *fault.Error
 	if !fault.Is(err, fault.Denied) || !errors.As(err, &known) {
 		return err
 	}
 	s.Edge.Logger.Warn("sign-in refused", "request_id", edge.RequestID(c), "person", who.Name, "reason", known.Message, "error", err)
-	if who.Subject == "" && !unknown.Allow() {
+	limiter := recorded.identified
+	if who.Subject == "" {
+		limiter = recorded.unknown
+	}
+	always := limiter.Allow()
+	if who.Subject == "" && !always {
 		return err
 	}
-	if failed := s.Edge.People.Store.Refuse(c.Request.Context(), who, known.Message, edge.RequestID(c)); failed != nil {
+	if failed := s.Edge.People.Store.Refuse(c.Request.Context(), who, known.Message, edge.RequestID(c), always); failed != nil {
 		return failed
 	}
 	return err

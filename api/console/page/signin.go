@@ -64,6 +64,10 @@ func (s *Server) signIn(c *gin.Context) {
 			return
 		}
 	}
+	if err := s.EndSession(c, edge.CookieKey(c.Request, cookieName, cookieOwner, s.Sealer)); err != nil {
+		s.Problem(c, err)
+		return
+	}
 	s.setCookie(c, edge.SealKey(cookieOwner, key, s.Sealer), 0)
 	s.Redirect(c, Visitor{}, "")
 }

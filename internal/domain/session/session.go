@@ -40,7 +40,7 @@ func (r Role) Scopes() []account.Scope {
 type Person struct {
 	Issuer  string
 	Subject string // identifies the person at the issuer, for ever
-	Name    string // for people to read: the verified email address, or else a name
+	Name    string // for people to read: the verified email address, or else a name with the subject
 	Grant   Grant
 }
 
@@ -71,8 +71,9 @@ type Store interface {
 	// have another role or account. It is Denied if the account of the grant does not exist or is suspended.
 	Start(ctx context.Context, p Person, hash account.KeyHash, lasts time.Duration, requestID string) (Session, error)
 	// Refuse records that a sign-in was refused, and ends the sessions of the person. The person is the zero value if the
-	// provider has identified nobody.
-	Refuse(ctx context.Context, p Person, reason, requestID string) error
+	// provider has identified nobody. Without always, the refusal of somebody without a role is not
+	// recorded.
+	Refuse(ctx context.Context, p Person, reason, requestID string, always bool) error
 	// Find returns the session with the hash of a secret. It is NotFound if there is none, or if it has ended or expired,
 	// and Denied if its account is suspended.
 	Find(ctx context.Context, hash account.KeyHash) (Session, error)

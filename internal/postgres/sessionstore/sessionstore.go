@@ -121,7 +121,7 @@ func appendTo(c *eventstore.Changes, person string, by eventlog.Meta, events []e
 func actor(p session.Person) string { return "person:" + p.Name }
 
 // Refuse implements session.Store.
-func (s *Store) Refuse(ctx context.Context, p session.Person, reason, requestID string) error {
+func (s *Store) Refuse(ctx context.Context, p session.Person, reason, requestID string, always bool) error {
 	refused := eventlog.NewEvent(session.TypeSignInRefused, session.SignInRefusedV1{Name: p.Name, Reason: reason})
 	meta := eventlog.Meta{Actor: actor(p), RequestID: requestID}
 	d := eventstore.Decision{What: "refuse a sign-in"}
@@ -133,8 +133,19 @@ func (s *Store) Refuse(ctx context.Context, p session.Person, reason, requestID 
 		_, err := s.events.Write(ctx, d)
 		return err
 	}
-	d.Read = func(q *pgx.Batch) { lockPerson(q, p, &known{}) }
+	var was known
+	d.Read = func(q *pgx.Batch) {
+		was = known{}
+		if always {
+			lockPerson(q, p, &was)
+			return
+		}
+		postgres.ScanInto(q.Queue(`select role, account from people where id = $1 for update`, p.ID()), &was.role, &was.account)
+	}
 	d.Decide = func(ctx context.Context, tx postgres.Tx, c *eventstore.Changes) error {
+		if was == (known{}) && !always { // a person without a role has no sessions
+			return eventstore.ErrNothing
+		}
 		c.Queue(`update people set role = '', account = '' where id = $1`, p.ID())
 		ended, err := endAll(ctx, tx, session.Refused, `person = $1`, p.ID())
 		if err != nil {
@@ -241,9 +252,10 @@ func (s *Store) end(ctx context.Context, cause session.Cause, by eventlog.Meta, 
 // Max bounds a listing of sessions.
 const Max = 1000
 
-// Sessions lists the sessions in force, or also those that ended or expired recently, newest first.
+// Sessions lists the sessions in force, or also those that ended or expired within a day, newest first.
 func (s *Store) Sessions(ctx context.Context, all bool) ([]session.Session, error) {
 	return postgres.Collect(ctx, s.pool, "list sessions", func(row pgx.CollectableRow) (session.Session, error) { return scan(row) },
 		`select `+columns+` from sessions s join people p on p.id = s.person
-		where $1 or s.ended_at is null and s.expires_at > now() order by s.created_at desc, s.id limit $2`, all, Max)
+		where coalesce(s.ended_at, s.expires_at) > now() - interval '1 day' and ($1 or s.ended_at is null and s.expires_at > now())
+		order by s.created_at desc, s.id limit $2`, all, Max)
 }

@@ -1,8 +1,11 @@
 package openid
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"unicode"
 
@@ -20,11 +23,23 @@ func refuse(cause error, reason string) error {
 // what was sent.
 func exchangeFailed(err error) error {
 	var answered *oauth2.RetrieveError
-	//nolint:forbidigo // of the provider
-	if errors.As(err, &answered) && answered.Response != nil && answered.Response.StatusCode < http.StatusInternalServerError {
-		return refuse(nil, strings.TrimRight("the provider did not accept the code: "+printable(answered.ErrorCode), ": "))
+	if errors.As(err, &answered) {
+		status := answered.Response.StatusCode
+		if status < http.StatusInternalServerError { //nolint:forbidigo // of the provider
+			return refuse(nil, strings.TrimRight("the provider did not accept the code: "+printable(answered.ErrorCode), ": "))
+		}
+		err = fmt.Errorf("its token endpoint answered with status %d", status)
 	}
-	return fault.New(fault.Unavailable, "", "the provider of the sign-in does not exchange the code now")
+	return fault.Wrap(err, fault.Unavailable, "", "the provider of the sign-in does not exchange the code now")
+}
+
+// unanswered returns the failure of a request without an answer, nil for an answer: that may contain what was sent.
+func unanswered(err error) error {
+	var failed *url.Error
+	if errors.As(err, &failed) {
+		return failed
+	}
+	return nil
 }
 
 // maxName bounds a text of the provider, in characters.
@@ -44,16 +59,32 @@ func printable(text string) string {
 	return kept
 }
 
-// named returns the name of a person, for people to read.
+// verifiedEmail returns the email address that the provider has verified, or "".
+func verifiedEmail(claims map[string]any) string {
+	if claims["email_verified"] != true && claims["email_verified"] != "true" {
+		return ""
+	}
+	email, _ := claims["email"].(string)
+	return email
+}
+
+// ats are the signs that people read as that of an email address.
+const ats = "@\ufe6b\uff20"
+
+// named returns the name of a person, for people to read: the verified email address, or else a name. People choose such
+// a name themselves, so it has the subject too, and must not look like an email address.
 func named(email string, claims map[string]any, subject string) string {
-	preferred, _ := claims["preferred_username"].(string)
-	name, _ := claims["name"].(string)
-	for _, text := range []string{email, preferred, name, subject} {
-		if text = strings.TrimSpace(printable(text)); text != "" {
-			return text
+	if email = strings.TrimSpace(printable(email)); email != "" {
+		return email
+	}
+	subject = printable(subject)
+	for _, claim := range []string{"preferred_username", "name"} {
+		text, _ := claims[claim].(string)
+		if text = strings.TrimSpace(printable(text)); text != "" && !strings.ContainsAny(text, ats) {
+			return text + " (" + subject + ")"
 		}
 	}
-	return "unnamed"
+	return cmp.Or(strings.TrimSpace(subject), "unnamed")
 }
 
 // texts returns a claim that is a text or a list of texts.

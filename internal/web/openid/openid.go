@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
+	"golang.org/x/sync/singleflight"
 
 	"github.com/millrace-dev/millrace/internal/domain/session"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -43,16 +45,22 @@ const maxAnswer = 1 << 20
 // Timeout bounds a request to the provider.
 const Timeout = 10 * time.Second
 
+// pause is the time for which the failure of a provider to describe itself answers for it.
+const pause = 3 * time.Second
+
 // flowLasts bounds the time from the start of a sign-in to its end.
 const flowLasts = 10 * time.Minute
 
 // Provider signs people in. Its methods are safe for concurrent use.
 type Provider struct {
 	Options
-	host string
+	host   string
+	flight singleflight.Group // of requests for the description
 
-	mu    sync.Mutex // guards found
-	found *discovered
+	mu     sync.Mutex // guards the rest
+	found  *discovered
+	failed error     // of the last request, if it failed
+	again  time.Time // nothing is requested before
 }
 
 // discovered is what the provider says about itself.
@@ -95,17 +103,47 @@ func (l limited) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// discover asks the provider about itself, once with success.
+// discover asks the provider about itself, once with success. Concurrent callers share one request, which continues if a
+// caller leaves; for a while after a failure there is no other one.
 func (p *Provider) discover(ctx context.Context) (*discovered, error) {
+	if found, err := p.discovered(); found != nil || err != nil {
+		return found, err
+	}
+	asked := p.flight.DoChan("", func() (any, error) {
+		if found, err := p.discovered(); found != nil || err != nil {
+			return found, err
+		}
+		found, err := p.ask(context.WithoutCancel(ctx))
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.found, p.failed, p.again = found, err, p.Now().Add(pause)
+		return found, err
+	})
+	select {
+	case <-ctx.Done():
+		return nil, fault.Wrap(ctx.Err(), fault.Unavailable, "", "the provider of the sign-in, %s, has not answered yet", p.host)
+	case r := <-asked:
+		found, _ := r.Val.(*discovered)
+		return found, r.Err
+	}
+}
+
+// discovered returns what the provider has said about itself, or its failure of just now, or neither.
+func (p *Provider) discovered() (*discovered, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.found != nil {
-		return p.found, nil
+	if p.found == nil && p.Now().Before(p.again) {
+		return nil, p.failed
 	}
-	// the key set of the provider keeps the context, so it must outlive the request
-	found, err := oidc.NewProvider(oidc.ClientContext(context.WithoutCancel(ctx), p.HTTP), p.Issuer)
+	return p.found, nil
+}
+
+// ask asks the provider about itself. The key set of the provider keeps the context, so it must outlive the request.
+func (p *Provider) ask(ctx context.Context) (*discovered, error) {
+	found, err := oidc.NewProvider(oidc.ClientContext(ctx, p.HTTP), p.Issuer)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.Unavailable, "", "the provider of the sign-in, %s, does not answer now", p.host)
+		cause := errors.New(printable(err.Error())) // a whole page may have answered
+		return nil, fault.Wrap(cause, fault.Unavailable, "", "the provider of the sign-in, %s, does not answer now", p.host)
 	}
 	var says struct {
 		Names bool `json:"authorization_response_iss_parameter_supported"`
@@ -114,8 +152,7 @@ func (p *Provider) discover(ctx context.Context) (*discovered, error) {
 		return nil, fault.Wrap(err, fault.Unavailable, "", "the provider of the sign-in, %s, describes itself in no known form", p.host)
 	}
 	verifier := found.Verifier(&oidc.Config{ClientID: p.ClientID, Now: p.Now})
-	p.found = &discovered{provider: found, verifier: verifier, names: says.Names}
-	return p.found, nil
+	return &discovered{provider: found, verifier: verifier, names: says.Names}, nil
 }
 
 // Flow is one attempt of a browser to sign in. The browser keeps it, sealed.
@@ -150,7 +187,7 @@ func (p *Provider) Begin(ctx context.Context, redirect, returnTo string) (Flow, 
 }
 
 // Finish identifies the person with whom the provider answers a flow. A refusal is Denied; the returned person is then
-// known as far as the provider has identified it.
+// known if an ID token for this request has identified it.
 func (p *Provider) Finish(ctx context.Context, f Flow, redirect string, answer url.Values) (session.Person, error) {
 	d, err := p.discover(ctx)
 	if err != nil {
@@ -180,7 +217,7 @@ func (p *Provider) Finish(ctx context.Context, f Flow, redirect string, answer u
 		return session.Person{}, refuse(nil, "the provider's ID token was issued to another client")
 	}
 	if err := p.complete(ctx, d, token, id.Subject, claims); err != nil {
-		return session.Person{}, err
+		return p.identified(id.Subject, claims), err
 	}
 	return p.person(id.Subject, claims)
 }
@@ -210,7 +247,7 @@ func (p *Provider) complete(ctx context.Context, d *discovered, token *oauth2.To
 	}
 	info, err := d.provider.UserInfo(ctx, oauth2.StaticTokenSource(token))
 	if err != nil {
-		return fault.Wrap(err, fault.Unavailable, "", "the provider of the sign-in, %s, does not answer now", p.host)
+		return fault.Wrap(unanswered(err), fault.Unavailable, "", "the provider of the sign-in, %s, does not answer now", p.host)
 	}
 	if info.Subject != subject { // OpenID Connect Core, section 5.3.2
 		return refuse(nil, "the provider's user info belongs to another person")
@@ -227,16 +264,15 @@ func (p *Provider) complete(ctx context.Context, d *discovered, token *oauth2.To
 	return nil
 }
 
+// identified returns the person of claims, without a grant.
+func (p *Provider) identified(subject string, claims map[string]any) session.Person {
+	return session.Person{Issuer: p.Issuer, Subject: subject, Name: named(verifiedEmail(claims), claims, subject)}
+}
+
 // person returns the person of claims, if the domain and the groups are allowed.
 func (p *Provider) person(subject string, claims map[string]any) (session.Person, error) {
-	who := session.Person{Issuer: p.Issuer, Subject: subject}
-	email, _ := claims["email"].(string)
-	verified := claims["email_verified"] == true || claims["email_verified"] == "true"
-	if !verified {
-		email = ""
-	}
-	who.Name = named(email, claims, subject)
-	_, domain, _ := strings.Cut(email, "@")
+	who := p.identified(subject, claims)
+	_, domain, _ := strings.Cut(verifiedEmail(claims), "@")
 	if len(p.Domains) > 0 && !slices.ContainsFunc(p.Domains, func(d string) bool { return strings.EqualFold(d, domain) }) {
 		return who, refuse(nil, "the provider has verified no email address of an allowed domain")
 	}
