@@ -24,7 +24,7 @@ func refuse(cause error, reason string) error {
 func exchangeFailed(err error) error {
 	var answered *oauth2.RetrieveError
 	if errors.As(err, &answered) {
-		status := answered.Response.StatusCode
+		status := answered.Response.StatusCode       //nolint:forbidigo // of the provider
 		if status < http.StatusInternalServerError { //nolint:forbidigo // of the provider
 			return refuse(nil, strings.TrimRight("the provider did not accept the code: "+printable(answered.ErrorCode), ": "))
 		}
