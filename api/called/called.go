@@ -140,7 +140,7 @@ func (s *Service) Begin(
 
 // replay returns the call for which a key was used, if it is the same.
 func (s *Service) replay(ctx context.Context, d deployment.Deployment, account, key, asked string) (c Call, same bool, err error) {
-	id, ok, err := s.Keys.Holder(ctx, account, "jobs", key)
+	id, ok, err := s.Keys.Holder(ctx, account, job.KeyOperation, key)
 	if err != nil || !ok {
 		return Call{}, false, err
 	}

@@ -59,7 +59,7 @@ func (s *Surface) readWorkflow(c *gin.Context, v page.Visitor) (console.Page, er
 	if err != nil {
 		return nil, err
 	}
-	g, err := graph.Parse(prompt, graph.Limits{})
+	g, err := graph.Parse(prompt, graph.AnySize)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func filled(c *gin.Context) (json.RawMessage, *graph.Graph, error) {
 	if err := request.CheckShape(prompt, jobio.MaxMembers); err != nil {
 		return nil, nil, err
 	}
-	g, err := graph.Parse(prompt, graph.Limits{})
+	g, err := graph.Parse(prompt, graph.AnySize)
 	if err != nil {
 		return nil, nil, err
 	}

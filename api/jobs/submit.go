@@ -17,9 +17,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// operation is the scope of the idempotency keys of submissions.
-const operation = "jobs"
-
 // submit records a submission as a job. If the first request with its key got no answer, or an internal failure, and
 // made a job of the same submission, that job is the answer. If the key is in use otherwise and the workflow is invalid too,
 // the refusal names the key.
@@ -32,7 +29,7 @@ func (s *Surface) submit(c *gin.Context, sub job.Submission) (job.Job, error) {
 	case fault.CodeWorkflowFormatUI, fault.CodeSubscriptionInactive: // refused before the key is checked
 		return job.Job{}, err
 	}
-	reused := s.Keys.Check(c.Request.Context(), sub.Account, operation, sub.IdempotencyKey)
+	reused := s.Keys.Check(c.Request.Context(), sub.Account, job.KeyOperation, sub.IdempotencyKey)
 	if !fault.Is(reused, fault.Conflict) {
 		return job.Job{}, err
 	}
@@ -66,7 +63,7 @@ func (s *Surface) record(c *gin.Context, sub job.Submission) (job.Job, error) {
 
 // made returns the job that an unanswered request with the same key and submission made.
 func (s *Surface) made(ctx context.Context, sub job.Submission) (made job.Job, ok bool, err error) {
-	id, ok, err := s.Keys.Unanswered(ctx, sub.Account, operation, sub.IdempotencyKey)
+	id, ok, err := s.Keys.Unanswered(ctx, sub.Account, job.KeyOperation, sub.IdempotencyKey)
 	if err != nil || !ok {
 		return job.Job{}, false, err
 	}
@@ -138,7 +135,7 @@ func (s *Surface) markAnswered(c *gin.Context, sub job.Submission, id job.ID) {
 	defer cancel()
 	made, err := uuid.Parse(string(id))
 	if err == nil {
-		err = s.Keys.Answered(ctx, sub.Account, operation, sub.IdempotencyKey, made)
+		err = s.Keys.Answered(ctx, sub.Account, job.KeyOperation, sub.IdempotencyKey, made)
 	}
 	if err != nil {
 		s.Edge.Logger.Warn("idempotency key not marked as answered; a repeated request gets the same answer once more", "request_id",

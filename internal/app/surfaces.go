@@ -196,7 +196,7 @@ func (in *Instance) JobService() *job.Service {
 func (in *Instance) Deployments(jobs deployment.Submitter) *deployment.Service {
 	return deployment.NewService(deployment.Deps{
 		Store: deploymentstore.New(in.pool, in.events), Blobs: in.blobs, Validator: &graph.Validator{Classes: in.classes}, Limits: in.limits(),
-		Files: in.files, Jobs: jobs, Assets: in.assetService(in.uploads), Space: in.fits,
+		Files: in.files, Jobs: jobs, Keys: keystore.New(in.pool), Assets: in.assetService(in.uploads), Space: in.fits,
 		Fetch: outbound.New(outbound.Options{}).Sources(outbound.Bounds{Bytes: in.cfg.MaxUpload}),
 	})
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/engine/callable"
+	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/node/remote"
 )
@@ -96,7 +97,7 @@ var equalOutputs = regexp.MustCompile(`^(.+) would all be called .*--output`)
 func derive(drawing []byte, classes *node.Registry) (*callable.Derived, error) {
 	var named callable.Named
 	for range 3 {
-		d, err := callable.Derive(drawing, classes, named)
+		d, err := callable.Derive(drawing, graph.Limits{}, classes, named)
 		if err == nil {
 			return d, nil
 		}
@@ -109,7 +110,7 @@ func derive(drawing []byte, classes *node.Registry) (*callable.Derived, error) {
 		if named.Inputs != nil || !strings.HasPrefix(err.Error(), "The drawing shows no inputs") {
 			return nil, err
 		}
-		all, _, cerr := callable.Candidates(drawing, classes)
+		all, _, cerr := callable.Candidates(drawing, graph.Limits{}, classes)
 		if cerr != nil || len(all) == 0 {
 			return nil, err
 		}

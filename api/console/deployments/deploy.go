@@ -102,13 +102,13 @@ var usual = []string{"text", "prompt", "seed", "noise_seed"}
 // offer returns the page of a document. What its drawing shows as inputs and outputs is ticked, or else the usual fields.
 func (s *Section) offer(document json.RawMessage, name string) (console.Page, error) {
 	classes := s.Deployments.Validator.Classes
-	inputs, outputs, err := callable.Candidates(document, classes)
+	inputs, outputs, err := callable.Candidates(document, s.Deployments.Limits, classes)
 	if err != nil {
 		return nil, err
 	}
 	shown := &DeployPage{Frame: console.Frame{Title: "Deploy a graph"}, Document: string(document), Proposed: name}
 	var drawn callable.Schema
-	if made, err := callable.Derive(document, classes, callable.Named{}); err == nil {
+	if made, err := callable.Derive(document, s.Deployments.Limits, classes, callable.Named{}); err == nil {
 		drawn = *made.Schema
 	}
 	for _, in := range inputs {

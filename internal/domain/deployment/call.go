@@ -49,6 +49,7 @@ type Called struct {
 // invalid_input with the name of the input; other refusals are those of job.Service.Submit.
 func (s *Service) Call(ctx context.Context, c Call) (Called, error) {
 	c.Submission.Asked = Digest(c.Submission.Inputs)
+	files := map[string]storedFile{} // a call that is decided again brings no file again
 	key := cmp.Or(c.Submission.Metadata[Sticky], c.Submission.IdempotencyKey, uuid.NewString())
 	d, remembered := s.Store.Recent(c.Submission.Account, c.Deployment)
 	var err error
@@ -59,7 +60,7 @@ func (s *Service) Call(ctx context.Context, c Call) (Called, error) {
 			}
 		}
 		var called Called
-		called, err = s.call(ctx, d, c, key)
+		called, err = s.call(ctx, d, c, key, files)
 		outdated := remembered && (fault.Is(err, fault.NotFound) || fault.CodeOf(err) == fault.CodeDeploymentStopped)
 		if !errors.Is(err, ErrMoved) && !outdated {
 			return called, err
@@ -79,7 +80,7 @@ func Digest(inputs map[string]json.RawMessage) string {
 }
 
 // call prepares a call for the state of a deployment and records it.
-func (s *Service) call(ctx context.Context, d Deployment, c Call, key string) (Called, error) {
+func (s *Service) call(ctx context.Context, d Deployment, c Call, key string, files map[string]storedFile) (Called, error) {
 	if err := d.Refusal(c.Deployment); err != nil {
 		return Called{}, err
 	}
@@ -88,7 +89,7 @@ func (s *Service) call(ctx context.Context, d Deployment, c Call, key string) (C
 	if err != nil {
 		return Called{}, err
 	}
-	if err := s.bind(ctx, version, &sub, c.OnlySent); err != nil {
+	if err := s.bind(ctx, version, &sub, c.OnlySent, files); err != nil {
 		return Called{}, err
 	}
 	sub.Deployment = &job.Deployed{ID: string(d.ID), Name: d.Name, Version: number, Outputs: version.names()}
@@ -137,7 +138,8 @@ func (c *callee) checked(values map[string]json.RawMessage, onlySent bool) ([]ca
 }
 
 // bind checks the values of a call, stores the files that they bring, and puts the values into the graph.
-func (s *Service) bind(ctx context.Context, version *callee, sub *job.Submission, onlySent bool) error {
+// A file of files, which are by the address in the call, is not stored again.
+func (s *Service) bind(ctx context.Context, version *callee, sub *job.Submission, onlySent bool, files map[string]storedFile) error {
 	brought, err := version.checked(sub.Inputs, onlySent)
 	if err != nil {
 		return err
@@ -147,7 +149,7 @@ func (s *Service) bind(ctx context.Context, version *callee, sub *job.Submission
 		values, sub.Inputs = maps.Clone(sub.Inputs), maps.Clone(sub.Inputs)
 	}
 	for _, f := range brought {
-		value, recorded, err := s.file(ctx, *sub, f)
+		value, recorded, err := s.file(ctx, *sub, files, f)
 		if err != nil {
 			return err
 		}

@@ -218,7 +218,7 @@ func (s *Service) Derive(src Source) (Derived, error) {
 		return Derived{}, fault.New(fault.Invalid, fault.CodeInvalidDeployment, "a graph may have at most %d bytes, not %d", maxContent,
 			len(src.Document))
 	}
-	made, err := callable.Derive(src.Document, s.Validator.Classes, src.Named)
+	made, err := callable.Derive(src.Document, s.Limits, s.Validator.Classes, src.Named)
 	if err != nil {
 		return Derived{}, err
 	}

@@ -3,20 +3,18 @@ package deployment
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"mime"
-	"net/url"
-	"strings"
 
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/callable"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/outbound/dataurl"
 )
 
 // Fetcher reads the content of an address that a caller names, within bounds and from public addresses only. size is -1 if the
@@ -25,22 +23,41 @@ type Fetcher func(ctx context.Context, address string) (content io.ReadCloser, c
 
 // file returns the value that the graph gets for a file, and the value that is recorded. The content of a data: URL or of an address
 // becomes an asset, and its hash is recorded, because an address may contain a credential.
-func (s *Service) file(ctx context.Context, sub job.Submission, f callable.FileValue) (value, recorded json.RawMessage, err error) {
-	var stored asset.Stored
+func (s *Service) file(
+	ctx context.Context, sub job.Submission, files map[string]storedFile, f callable.FileValue,
+) (value, recorded json.RawMessage, err error) {
 	switch f.Form {
 	case callable.FormAsset:
 		return reference(asset.PublicID(f.Value)), quoted(f.Value), nil
 	case callable.FormHash, callable.FormName:
 		return quoted(f.Value), quoted(f.Value), nil
-	case callable.FormData:
-		stored, err = s.storeData(ctx, sub, f.Value)
-	case callable.FormURL:
-		stored, err = s.storeFetched(ctx, sub, f.Value)
 	}
-	if err != nil {
-		return nil, nil, of(f.Input, err)
+	known, ok := files[f.Value]
+	if !ok {
+		stored, err := s.bring(ctx, sub, f)
+		if err != nil {
+			return nil, nil, of(f.Input, err)
+		}
+		known = storedFile{reference(stored.Asset.PublicID()), quoted(stored.Asset.Hash.String())}
+		files[f.Value] = known
 	}
-	return reference(stored.Asset.PublicID()), quoted(stored.Asset.Hash.String()), nil
+	return known.value, known.recorded, nil
+}
+
+// storedFile is a file that a call brought: the value of its input in the graph, and the recorded value.
+type storedFile struct{ value, recorded json.RawMessage }
+
+// bring stores the content of a data: URL or of an address. Nothing is fetched for a key that is in use.
+func (s *Service) bring(ctx context.Context, sub job.Submission, f callable.FileValue) (asset.Stored, error) {
+	if f.Form == callable.FormData {
+		return s.storeData(ctx, sub, f.Value)
+	}
+	if sub.IdempotencyKey != "" && s.Keys != nil {
+		if err := s.Keys.Check(ctx, sub.Account, job.KeyOperation, sub.IdempotencyKey); err != nil {
+			return asset.Stored{}, err
+		}
+	}
+	return s.storeFetched(ctx, sub, f.Value)
 }
 
 // of names the input in an error about its file.
@@ -62,35 +79,13 @@ func reference(id asset.PublicID) json.RawMessage {
 	return fmt.Appendf(nil, `{"__type":%q,"info":{"id":%q}}`, graph.AssetType, id)
 }
 
-// storeData stores the content of a data: URL.
+// storeData stores the content of a data: URL. The body of the request bounds it.
 func (s *Service) storeData(ctx context.Context, sub job.Submission, address string) (asset.Stored, error) {
-	header, text, ok := strings.Cut(address[len("data:"):], ",")
-	if !ok {
-		return asset.Stored{}, invalidData("it has no comma")
-	}
-	kind, encoded := strings.CutSuffix(header, ";base64")
-	var content io.Reader
-	if encoded {
-		if strings.Contains(text, "%") {
-			text, _ = url.PathUnescape(text) // what remains escaped is no base64
-		}
-		content = base64.NewDecoder(base64.StdEncoding, strings.NewReader(text))
-	} else {
-		plain, err := url.PathUnescape(text)
-		if err != nil {
-			return asset.Stored{}, invalidData("its text is not escaped correctly")
-		}
-		content = strings.NewReader(plain)
-	}
-	raw, err := io.ReadAll(content) // the body of the request is bounded
+	file, err := dataurl.Parse(address)
 	if err != nil {
-		return asset.Stored{}, invalidData("it is not encoded in base64")
+		return asset.Stored{}, fault.New(fault.Invalid, fault.CodeInvalidInput, "the data: URL cannot be read: %s", err)
 	}
-	return s.store(ctx, sub, kind, int64(len(raw)), bytes.NewReader(raw))
-}
-
-func invalidData(reason string) error {
-	return fault.New(fault.Invalid, fault.CodeInvalidInput, "the data: URL cannot be read: %s", reason)
+	return s.store(ctx, sub, file.MediaType, int64(len(file.Content)), bytes.NewReader(file.Content))
 }
 
 // storeFetched stores the content of an address.

@@ -42,7 +42,7 @@ type Store interface {
 	// After returns deployments of all accounts in order of their ids, those after an id.
 	After(ctx context.Context, after ID, limit int) ([]Deployment, error)
 	// Commit records a change, all or nothing. A deployment at another revision, and a new deployment whose name is taken, are
-	// Conflict (eventlog.ErrVersion).
+	// Conflict (eventlog.ErrVersion). A new deployment of an account that has MaxDeployments is Exhausted.
 	Commit(ctx context.Context, c Change) error
 }
 
@@ -60,6 +60,11 @@ func (b By) check() error {
 	return nil
 }
 
+// Keys tells whether idempotency keys are in use; keystore.Keys implements it.
+type Keys interface {
+	Check(ctx context.Context, account, operation, key string) error
+}
+
 // Deps are the dependencies of a Service. A service without Jobs makes no calls.
 type Deps struct {
 	Store     Store
@@ -68,6 +73,7 @@ type Deps struct {
 	Limits    graph.Limits
 	Files     job.FilesOf
 	Jobs      Submitter
+	Keys      Keys                                                         // nil = the store of the jobs alone checks keys
 	Assets    *asset.Service                                               // stores the files that calls bring
 	Fetch     Fetcher                                                      // nil = values cannot name addresses
 	Space     func(ctx context.Context, account string, bytes int64) error // refuses a file for which there is no space; nil = none is
@@ -184,9 +190,7 @@ func (s *Service) add(ctx context.Context, account, name string, digest blob.Ref
 	created := fault.Is(err, fault.NotFound)
 	switch {
 	case created:
-		if d, err = s.empty(ctx, account, name); err != nil {
-			return Added{}, err
-		}
+		d = Deployment{ID: ID(uuid.NewString()), Account: account, Name: name}
 	case err != nil:
 		return Added{}, err
 	}
@@ -210,15 +214,6 @@ func (s *Service) add(ctx context.Context, account, name string, digest blob.Ref
 	d, err = s.changed(ctx, d, events)
 	v, _ := d.Version(number)
 	return Added{Deployment: d, Version: v, Created: created}, err
-}
-
-// empty returns a new deployment, if the account may have one more.
-func (s *Service) empty(ctx context.Context, account, name string) (Deployment, error) {
-	all, err := s.Store.List(ctx, account)
-	if err == nil && len(all) >= MaxDeployments {
-		err = fault.New(fault.Exhausted, fault.CodeInvalidDeployment, "an account may have at most %d deployments", MaxDeployments)
-	}
-	return Deployment{ID: ID(uuid.NewString()), Account: account, Name: name}, err
 }
 
 // Promotion is a command that has a version answer calls.

@@ -45,7 +45,7 @@ func (s *Service) Repeat(ctx context.Context, d Deployment, number int, run stri
 		PublicID: job.PublicID(uuid.NewSHA1(uuid.NameSpaceURL, []byte(run+"\x00"+string(call.Job))).String()),
 		Metadata: map[string]string{ShadowRun: run, ShadowOf: string(call.Job)}, Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID,
 	}
-	if err := s.bind(ctx, version, &sub, false); err != nil {
+	if err := s.bind(ctx, version, &sub, false, map[string]storedFile{}); err != nil {
 		return err
 	}
 	sub.Deployment = &job.Deployed{ID: string(d.ID), Name: d.Name, Version: number, Outputs: version.names()}

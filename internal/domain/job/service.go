@@ -18,6 +18,9 @@ import (
 // of a few dozen nodes are smaller.
 const inlineLimit = 16 << 10
 
+// KeyOperation is the scope of the idempotency keys of submissions.
+const KeyOperation = "jobs"
+
 // Submission is a request to run a graph.
 type Submission struct {
 	Account    string
@@ -213,7 +216,7 @@ func (s *Service) newJob(ctx context.Context, sub Submission, accepted *graph.Ac
 	}
 	n := NewJob{
 		ID: id, Account: sub.Account, Number: sub.Number, Front: sub.Front, Bounds: bounds,
-		IdempotencyKey: sub.IdempotencyKey, Operation: "jobs", RequestID: sub.RequestID, Actor: sub.Actor, Reason: sub.Reason,
+		IdempotencyKey: sub.IdempotencyKey, Operation: KeyOperation, RequestID: sub.RequestID, Actor: sub.Actor, Reason: sub.Reason,
 		Submitted: SubmittedV1{
 			Surface: sub.Surface, ClientID: sub.ClientID, Document: doc, Targets: accepted.Outputs,
 			NodesTotal: accepted.NodeCount(), Metadata: sub.Metadata, Credential: sub.Credential != "", Origin: sub.Origin,

@@ -40,8 +40,8 @@ type Derived struct {
 // Derive makes a document callable. The document is a drawing or a graph in API format. Inputs and outputs that the command names replace
 // those that the drawing shows. Everything that cannot be derived is fault.Invalid with CodeInvalidWorkflow, and the message lists the
 // choices.
-func Derive(document []byte, classes Classes, named Named) (*Derived, error) {
-	d, err := read(document, classes)
+func Derive(document []byte, limits graph.Limits, classes Classes, named Named) (*Derived, error) {
+	d, err := read(document, limits, classes)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func invalid(format string, args ...any) error {
 	return fault.New(fault.Invalid, fault.CodeInvalidWorkflow, format, args...)
 }
 
-func read(document []byte, classes Classes) (*deriver, error) {
+func read(document []byte, limits graph.Limits, classes Classes) (*deriver, error) {
 	text, err := uiworkflow.Text(document)
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func read(document []byte, classes Classes) (*deriver, error) {
 	if d.drawing, err = uiworkflow.Read(text, classes); err != nil {
 		return nil, err
 	}
-	if d.graph, err = graph.Parse(d.drawing.Prompt, graph.Limits{}); err != nil {
+	if d.graph, err = graph.Parse(d.drawing.Prompt, limits); err != nil {
 		return nil, err
 	}
 	d.used = d.reachable()
@@ -227,8 +227,8 @@ type Candidate struct {
 }
 
 // Candidates returns what can become inputs and outputs of a document, in the order of the graph.
-func Candidates(document []byte, classes Classes) (inputs, outputs []Candidate, err error) {
-	d, err := read(document, classes)
+func Candidates(document []byte, limits graph.Limits, classes Classes) (inputs, outputs []Candidate, err error) {
+	d, err := read(document, limits, classes)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -277,7 +277,7 @@ func TestDocumentsThatCannotBeCalledAreRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := callable.Derive([]byte(c.document), registry(t, definitions), c.named)
+			_, err := callable.Derive([]byte(c.document), graph.Limits{}, registry(t, definitions), c.named)
 			require.ErrorContains(t, err, c.message)
 			require.True(t, fault.Is(err, fault.Invalid))
 			require.Less(t, len(err.Error()), 4000)
@@ -303,17 +303,19 @@ func TestALargeGraphIsDerived(t *testing.T) {
 		nodes = append(nodes, fmt.Sprintf(`"%d":{"class_type":"Save","inputs":{"images":["%d",0],"filename_prefix":"p%d"}}`, i, i-1, i))
 	}
 	document := []byte("{" + strings.Join(nodes, ",") + "}")
-	_, err := callable.Derive(document, registry(t, definitions), callable.Named{})
+	_, err := callable.Derive(document, graph.Limits{}, registry(t, definitions), callable.Named{})
 	require.ErrorContains(t, err, "and 4980 more.")
 	d := derive(t, string(document), callable.Named{Inputs: []string{"0.text"}, Outputs: []string{"last=4999"}})
 	require.Equal(t, map[string]string{"text": "text 0.text"}, inputs(d.Schema))
-	_, err = callable.Derive([]byte("{"+strings.Join(append(nodes, `"x":{}`), ",")+"}"), registry(t, definitions), callable.Named{})
+	_, err = callable.Derive([]byte("{"+strings.Join(append(nodes, `"x":{}`), ",")+"}"), graph.Limits{}, registry(t, definitions), callable.Named{})
 	require.ErrorContains(t, err, "at most 5000 are allowed")
+	_, err = callable.Derive(document, graph.Limits{MaxNodes: 100}, registry(t, definitions), callable.Named{})
+	require.ErrorContains(t, err, "at most 100 are allowed")
 }
 
 func TestCandidatesAreTheFieldsThatTakeAValue(t *testing.T) {
 	t.Parallel()
-	all, outputs, err := callable.Candidates([]byte(plain), registry(t, definitions))
+	all, outputs, err := callable.Candidates([]byte(plain), graph.Limits{}, registry(t, definitions))
 	require.NoError(t, err)
 	var names []string
 	for _, c := range all {

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/engine/callable"
+	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/node/remote"
 )
@@ -75,7 +76,7 @@ var every = callable.Named{Inputs: []string{
 
 func derive(t testing.TB, document string, named callable.Named) *callable.Derived {
 	t.Helper()
-	d, err := callable.Derive([]byte(document), registry(t, definitions), named)
+	d, err := callable.Derive([]byte(document), graph.Limits{}, registry(t, definitions), named)
 	require.NoError(t, err)
 	return d
 }

@@ -18,7 +18,7 @@ import (
 // It depends on what a class takes, makes and is, not on its texts for people, nor on the files and weights that a
 // server offers: a changed digest means that the node may do something else.
 func Digests(prompt json.RawMessage, classes Classes) (map[string]string, error) {
-	g, err := graph.Parse(prompt, graph.Limits{})
+	g, err := graph.Parse(prompt, graph.AnySize)
 	if err != nil {
 		return nil, err
 	}
@@ -103,11 +103,11 @@ const maxChanges = 200
 
 // Diff describes in sentences, for the owner of both, how a revision differs from an older one.
 func Diff(older, newer Revision) ([]string, error) {
-	a, err := graph.Parse(older.Graph, graph.Limits{})
+	a, err := graph.Parse(older.Graph, graph.AnySize)
 	if err != nil {
 		return nil, err
 	}
-	b, err := graph.Parse(newer.Graph, graph.Limits{})
+	b, err := graph.Parse(newer.Graph, graph.AnySize)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ package graph
 import (
 	"cmp"
 	"encoding/json"
+	"math"
 	"slices"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
@@ -19,6 +20,9 @@ type Limits struct {
 	MaxBytes  int // default 32 MiB
 	MaxDepth  int // nesting of objects and lists; default 64
 }
+
+// AnySize bounds only the bytes and the nesting of a graph, for graphs whose size another check bounds, or did when they were stored.
+var AnySize = Limits{MaxNodes: math.MaxInt32}
 
 func (l Limits) withDefaults() Limits {
 	l.MaxNodes = cmp.Or(l.MaxNodes, 5000)

@@ -17,6 +17,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/raster"
 	"github.com/millrace-dev/millrace/internal/engine/raster/codec"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/outbound/dataurl"
 	"github.com/millrace-dev/millrace/internal/partner/catalog"
 )
 
@@ -286,22 +287,29 @@ func (r *reading) open(ctx context.Context, v any) (node.ModelAnswer, error) {
 	case strings.HasPrefix(text, "https://"), strings.HasPrefix(text, "http://"):
 		return r.call.Models.Fetch(ctx, r.model.entry.ID, text)
 	}
-	media := ""
-	if rest, isData := strings.CutPrefix(text, "data:"); isData {
-		head, data, found := strings.Cut(rest, ",")
-		if !found || !strings.HasSuffix(head, ";base64") {
-			return node.ModelAnswer{}, r.unusable("a data: address is not base64")
-		}
-		media, text = strings.TrimSuffix(head, ";base64"), data
-	}
-	raw, err := base64.StdEncoding.DecodeString(text)
+	media, raw, err := r.encoded(text)
 	if err != nil {
-		return node.ModelAnswer{}, r.unusable("a file is neither an address nor base64")
+		return node.ModelAnswer{}, err
 	}
 	if media == "" {
 		media = sniffed(raw)
 	}
 	return node.ModelAnswer{ContentType: media, Content: io.NopCloser(bytes.NewReader(raw))}, nil
+}
+
+// encoded returns the content of a data: URL in base64, or of base64 alone, which has no media type.
+func (r *reading) encoded(text string) (media string, content []byte, err error) {
+	if !dataurl.Is(text) {
+		if content, err = base64.StdEncoding.DecodeString(text); err != nil {
+			return "", nil, r.unusable("a file is neither an address nor base64")
+		}
+		return "", content, nil
+	}
+	file, err := dataurl.Parse(text)
+	if err != nil || !file.Base64 {
+		return "", nil, r.unusable("a data: address is not base64")
+	}
+	return file.MediaType, file.Content, nil
 }
 
 // sniffed detects the media type of bytes that have none.

@@ -2,7 +2,6 @@ package provider
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/millrace-dev/millrace/internal/outbound/dataurl"
 )
 
 // multipartBody encodes the members of a JSON object as the fields of a form, in order, for providers that take only
@@ -97,7 +98,7 @@ func writeField(form *multipart.Writer, field string, value jsontext.Value) erro
 	if err := json.Unmarshal(value, &text); err != nil {
 		return fmt.Errorf("read the body: %w", err)
 	}
-	media, data, ok := dataAddress(text)
+	media, data, ok := fileOf(text)
 	if !ok {
 		return wrapForm(form.WriteField(field, text))
 	}
@@ -119,20 +120,17 @@ func wrapForm(err error) error {
 	return nil
 }
 
-// dataAddress decodes "data:image/png;base64,…".
-func dataAddress(text string) (media string, data []byte, ok bool) {
-	rest, found := strings.CutPrefix(text, "data:")
-	head, encoded, comma := strings.Cut(rest, ",")
-	media, base := strings.CutSuffix(head, ";base64")
-	if !found || !comma || !base {
+// fileOf returns the content of a data: URL in base64, with its media type.
+func fileOf(text string) (media string, content []byte, ok bool) {
+	if !dataurl.Is(text) {
 		return "", nil, false
 	}
-	data, err := base64.StdEncoding.DecodeString(encoded)
-	if err != nil {
+	file, err := dataurl.Parse(text)
+	if err != nil || !file.Base64 {
 		return "", nil, false
 	}
-	if media == "" || strings.ContainsAny(media, "\r\n") {
-		media = "application/octet-stream"
+	if file.MediaType == "" || strings.ContainsAny(file.MediaType, "\r\n") {
+		file.MediaType = "application/octet-stream"
 	}
-	return media, data, true
+	return file.MediaType, file.Content, true
 }

@@ -150,10 +150,18 @@ const lockCalls = `insert into job_admissions as l (account) values ($1) on conf
 
 // Commit implements deployment.Store.
 func (s *Store) Commit(ctx context.Context, c deployment.Change) error {
+	var others int
 	_, err := s.events.Write(ctx, eventstore.Decision{
 		What: "change deployment " + c.After.Name, First: c.Events[0].ID,
-		Read: func(q *pgx.Batch) { q.Queue(lockCalls, c.After.Account) },
+		Read: func(q *pgx.Batch) {
+			q.Queue(lockCalls, c.After.Account)
+			q.Queue(`select count(*) from deployments where account = $1`, c.After.Account).
+				QueryRow(func(row pgx.Row) error { return row.Scan(&others) })
+		},
 		Decide: func(_ context.Context, _ postgres.Tx, changes *eventstore.Changes) error {
+			if c.Expected == 0 && others >= deployment.MaxDeployments {
+				return fault.New(fault.Exhausted, fault.CodeInvalidDeployment, "an account may have at most %d deployments", deployment.MaxDeployments)
+			}
 			s.queueRows(changes, c)
 			a := eventlog.Append{
 				Stream: c.After.ID.Stream(), Account: c.After.Account, Expected: c.Expected, Events: c.Events, Meta: c.Meta,

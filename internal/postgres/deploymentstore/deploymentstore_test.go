@@ -394,3 +394,32 @@ func TestAStrictVersionRefusesChangedDefinitions(t *testing.T) {
 	require.NoError(t, call("strict"))
 	require.EqualValues(t, 3, jobs.submitted.Load())
 }
+
+func TestAnAccountHasABoundedNumberOfDeployments(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	first := f.add(t, "first", 1).Deployment
+	_, err := f.pool.Exec(t.Context(), `insert into deployments (id, account, name, revision, state, live, share, percent, salt)
+		select gen_random_uuid(), account, 'copy' || n, revision, state, live, share, percent, salt
+		from deployments, generate_series(3, $2) n where id = $1`, string(first.ID), deployment.MaxDeployments)
+	require.NoError(t, err)
+	var made, refused atomic.Int64
+	var group sync.WaitGroup
+	for i := range 8 { // side by side, and there is room for one
+		group.Go(func() {
+			switch _, err := f.Add(t.Context(), acme, fmt.Sprintf("one-more-%d", i), content(i), by); {
+			case err == nil:
+				made.Add(1)
+			case fault.Is(err, fault.Exhausted):
+				refused.Add(1)
+			default:
+				t.Errorf("add: %v", err)
+			}
+		})
+	}
+	group.Wait()
+	require.EqualValues(t, 1, made.Load())
+	require.EqualValues(t, 7, refused.Load())
+	_, err = f.Add(t.Context(), acme, "first", content(9), by)
+	require.NoError(t, err, "a version of a deployment that exists")
+}
