@@ -43,7 +43,10 @@ func TestAnAddressIsFetchedOnceAndNotForAUsedKey(t *testing.T) {
 	takesAFile := content(1)
 	takesAFile.Graph = []byte(`{"1":{"class_type":"LoadImage","inputs":{"image":"x.png"}},
 		"2":{"class_type":"SaveImage","inputs":{"images":["1",0],"filename_prefix":"x"}}}`)
-	takesAFile.Schema.Inputs = []callable.Input{{Name: "picture", Kind: callable.Image, Targets: []callable.Target{{Node: "1", Input: "image"}}}}
+	takesAFile.Schema.Inputs = []callable.Input{{
+		Name: "picture", Kind: callable.Image,
+		Targets: []callable.Target{{Node: "1", Input: "image"}},
+	}}
 	_, err := service.Add(t.Context(), acme, "portrait", takesAFile, by)
 	require.NoError(t, err)
 	call := func(key string) error {
