@@ -31,6 +31,7 @@ func (s *Service) file(
 		return reference(asset.PublicID(f.Value)), quoted(f.Value), nil
 	case callable.FormHash, callable.FormName:
 		return quoted(f.Value), quoted(f.Value), nil
+	case callable.FormData, callable.FormURL:
 	}
 	known, ok := files[f.Value]
 	if !ok {
