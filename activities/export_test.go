@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/comfyui/placement"
+	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 )
 
@@ -27,4 +28,24 @@ func (g *Graph) RunEmptySegment(ctx context.Context, store placement.Store) ([]s
 		chain: &chain{g: g, plan: &planned{}}, Segments: segments, pn: &graph.PlanNode{Segment: &graph.Segment{}},
 	}
 	return s.run(ctx)
+}
+
+// WaitWithoutSlot has a segment of one node wait for a server, as far as the slot of its job is concerned.
+func (g *Graph) WaitWithoutSlot(ctx context.Context, ref job.RunRef, unit int, node string, slots Slots) {
+	g.waitingSegment(ref, unit, node, slots).releaseSlot(ctx, &waitingJob{})
+}
+
+func (g *Graph) waitingSegment(ref job.RunRef, unit int, node string, slots Slots) *segmentRun {
+	pn := graph.PlanNode{ID: node, Segment: &graph.Segment{Nodes: []graph.PlanNode{{ID: node}}}}
+	return &segmentRun{
+		chain: &chain{g: g, plan: &planned{Plan: &graph.Plan{Nodes: []graph.PlanNode{pn}}}, params: RunParams{RunRef: ref}},
+		unit:  unit, pn: &pn, Segments: &Segments{Slots: slots},
+	}
+}
+
+// AddSegment adds a segment to the plan of a job that was planned.
+func (g *Graph) AddSegment(id job.ID, slots Slots) {
+	g.Segments = &Segments{Slots: slots}
+	p, _ := g.plans.Get(id)
+	p.Nodes = append(p.Nodes, graph.PlanNode{ID: "on a server", Segment: &graph.Segment{}})
 }

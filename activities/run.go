@@ -95,6 +95,9 @@ func (g *Graph) batch(ctx context.Context, p RunParams, n int32, t *turn) (res R
 		return RunResult{}, err
 	}
 	c := newChain(g, plan, p, int(n), g.newRecorder(p.RunRef))
+	if err := c.needSlot(ctx); err != nil {
+		return RunResult{}, err
+	}
 	c.turn = t
 	res, err = g.runChain(ctx, c)
 	c.keepEntries(ctx)

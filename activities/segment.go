@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -305,9 +306,10 @@ func (s *segmentRun) place(ctx context.Context, queued func() error) (l server.L
 	watching.Go(func() {
 		select {
 		case <-time.After(waitingAfter):
-			s.recordWaiting(ctx)
+			var w waitingJob
+			s.recordWaiting(ctx, &w)
 			if s.Slots != nil && !s.firstSegment {
-				s.releaseSlot(waiting)
+				s.releaseSlot(waiting, &w)
 			}
 		case <-waiting.Done():
 		}
@@ -320,17 +322,22 @@ func (s *segmentRun) place(ctx context.Context, queued func() error) (l server.L
 	return l, context.Cause(waiting), err
 }
 
-// recordWaiting records why the segment waits. It runs during the wait and has a recorder of its own.
-func (s *segmentRun) recordWaiting(ctx context.Context) {
+// recordWaiting records why the segment waits, unless the job says already that it waits for a server. It runs during the wait and
+// has a recorder of its own.
+func (s *segmentRun) recordWaiting(ctx context.Context, w *waitingJob) {
 	reason, err := s.Pool.WhyWaiting(ctx, s.key)
 	if err != nil || reason == "" {
 		return
 	}
-	events := s.g.newRecorder(s.params.RunRef)
-	events.addNth(s.pn.ID, s.wait.Attempt-1, job.TypeSegmentWaiting, job.SegmentWaitingV1{
-		Run: s.params.Run, Segment: s.unit, Node: s.pn.Segment.Nodes[0].ID, Attempt: s.wait.Attempt, Reason: reason,
-	})
-	if err := events.flush(ctx); err != nil && ctx.Err() == nil {
+	recorded := func(wait job.SegmentWait) bool { return wait.Segment == s.unit && !wait.Slot }
+	if err = w.read(ctx, s); err == nil && !slices.ContainsFunc(w.Waiting, recorded) {
+		events := s.g.newRecorder(s.params.RunRef)
+		events.pending = []eventlog.Event{eventlog.NewEvent(job.TypeSegmentWaiting, job.SegmentWaitingV1{
+			Run: s.params.Run, Segment: s.unit, Node: s.pn.Segment.Nodes[0].ID, Attempt: s.wait.Attempt, Reason: reason,
+		})}
+		err = events.flush(ctx)
+	}
+	if err != nil && ctx.Err() == nil {
 		s.g.Log.Warn("segment wait not recorded", "job_id", s.key.Job, "error", err)
 	}
 }

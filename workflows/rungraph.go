@@ -298,9 +298,12 @@ func neverStarted(err error) bool {
 }
 
 // exceededTimeLimit reports whether a cheap batch did not end in time, because it was larger than the planner could estimate,
-// such as a list of thousands of pictures, or because the database was unavailable. Its nodes did not fail.
+// such as a list of thousands of pictures, because the database was unavailable, or because its job waited for a slot. Its nodes did
+// not fail. If another attempt would exceed the time limit, the error is that of the last attempt.
 func (r *graphRun) exceededTimeLimit(ctx workflow.Context, err error) bool {
-	return temporal.IsTimeoutError(err) && !r.over(ctx)
+	var app *temporal.ApplicationError
+	final := errors.As(err, &app) && app.NonRetryable()
+	return err != nil && !final && !temporal.IsCanceledError(err) && !r.over(ctx)
 }
 
 // inputs returns the stored values that a batch reads from other batches.

@@ -407,17 +407,26 @@ func TestARunOutlivesALongOutage(t *testing.T) {
 	require.GreaterOrEqual(t, env.Now().Sub(began), 10*time.Minute)
 }
 
-// A batch that is larger than the planner could know is not failed for it.
+// A batch that is larger than the planner could know, or that waits for the end of an outage or for a slot of its account, is not
+// failed for it.
 func TestBatchOverItsTimeLimitRunsAsALongOne(t *testing.T) {
 	t.Parallel()
-	e := &engine{begin: plans(activities.BeginResult{PlanHash: "p", Shape: steps()})}
-	env := e.environment()
-	env.OnActivity("RunCheap", mock.Anything, mock.Anything).Return(activities.RunResult{},
-		temporal.NewTimeoutError(enums.TIMEOUT_TYPE_SCHEDULE_TO_CLOSE, nil))
-	require.NoError(t, executed(t, env, nil))
-	require.Equal(t, activities.Succeeded, e.finish.Outcome)
-	require.Nil(t, e.finish.Failure)
-	require.True(t, slices.ContainsFunc(e.log, func(line string) bool { return strings.HasPrefix(line, "long [0") }))
+	for name, reason := range map[string]error{
+		"timeout": temporal.NewTimeoutError(enums.TIMEOUT_TYPE_SCHEDULE_TO_CLOSE, nil),
+		"outage":  errors.New("the database is away"),
+		"no slot": temporal.NewApplicationErrorWithOptions("", attempt.ErrNoSlot, temporal.ApplicationErrorOptions{NextRetryDelay: time.Second}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := &engine{begin: plans(activities.BeginResult{PlanHash: "p", Shape: steps()})}
+			env := e.environment()
+			env.OnActivity("RunCheap", mock.Anything, mock.Anything).Return(activities.RunResult{}, reason)
+			require.NoError(t, executed(t, env, nil))
+			require.Equal(t, activities.Succeeded, e.finish.Outcome)
+			require.Nil(t, e.finish.Failure)
+			require.True(t, slices.ContainsFunc(e.log, func(line string) bool { return strings.HasPrefix(line, "long [0") }))
+		})
+	}
 }
 
 // A graph of short nodes does not wait behind long ones, and nodes that work do not wait behind those that wait for a

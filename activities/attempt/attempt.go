@@ -17,6 +17,7 @@ import (
 const (
 	ErrPlanChanged = "plan_changed" // this binary plans the graph differently from the one that began the run
 	ErrFinal       = "final"        // a retry cannot succeed
+	ErrNoSlot      = "no_slot"      // the account has no free slot for the job; a retry may find one
 )
 
 // Error converts an error of an activity for Temporal; no other code of the activities translates fault kinds. A

@@ -2,6 +2,7 @@ package driving_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -258,4 +259,48 @@ func TestTakenOverPromptIsPolledAgain(t *testing.T) {
 	g, outputs := pictures(1)
 	require.NoError(t, r.run(g, outputs...))
 	require.Negative(t, s.left.Load())
+}
+
+// talkative is a server that sends messages of a node pack to all of its clients when a node begins.
+type talkative struct {
+	comfyui.Server
+	data []string // in which PROMPT stands for the id of the prompt
+}
+
+// Follow implements comfyui.Server.
+func (s *talkative) Follow(ctx context.Context, prompt string, handle func(comfyui.Event) error) error {
+	return s.Server.Follow(ctx, prompt, func(e comfyui.Event) error {
+		if err := handle(e); err != nil {
+			return err
+		}
+		if e, ok := e.(comfyui.Executing); !ok || e.Node != "a" {
+			return nil
+		}
+		for _, data := range s.data {
+			data = strings.ReplaceAll(data, "PROMPT", prompt)
+			if err := handle(comfyui.Unrecognized{Type: "pack", Data: json.RawMessage(data)}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// The messages of a node pack that name another prompt, perhaps of another account, are not passed on.
+func TestMessagesAboutOtherPromptsAreDropped(t *testing.T) {
+	t.Parallel()
+	r := simulated(t, sim.Options{})
+	r.server = &talkative{r.server, []string{
+		`{"n":1}`, `{"n":2,"prompt_id":"PROMPT"}`, `{"n":3,"prompt_id":""}`, `{"n":4,"prompt_id":null}`,
+		`{"n":5,"prompt_id":"another"}`, `{"n":6,"of":[{"prompt_id":"another"}]}`, `{"n":7`,
+	}}
+	g, outputs := pictures(1)
+	require.NoError(t, r.run(g, outputs...))
+	var passed string
+	for _, note := range r.got.noted {
+		if _, data, ok := strings.Cut(note, `{"n":`); ok {
+			passed += data[:1]
+		}
+	}
+	require.Equal(t, "1234", passed)
 }

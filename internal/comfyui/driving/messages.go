@@ -3,6 +3,7 @@ package driving
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -108,15 +109,34 @@ const maxMessages = 1000
 // ownMessages are the types of messages that ComfyUI itself sends about nothing that a prompt does.
 var ownMessages = []string{"feature_flags", "logs", "notification"}
 
-// message passes a message of a node pack on. Servers send such messages to all of their clients: those that arrive while no node of
-// the prompt runs may concern other prompts.
+// message passes a message of a node pack on. Servers send such messages to all of their clients: those that name another prompt, or
+// arrive while no node of the prompt runs, may concern other accounts.
 func (f *follower) message(e comfyui.Unrecognized) {
 	_, ok := f.locate(f.current, job.Expansion{})
 	if f.current == "" || !ok || f.succeeded || len(e.Data) == 0 || slices.Contains(ownMessages, e.Type) || f.messages >= maxMessages {
 		return
 	}
+	var data any
+	if json.Unmarshal(e.Data, &data) != nil || f.namesAnother(data) {
+		return
+	}
 	f.messages++
 	f.r.Recorder.Message(f.current, e.Type, e.Data)
+}
+
+// namesAnother reports whether the data of a message contain the id of another prompt, at any depth.
+func (f *follower) namesAnother(data any) bool {
+	switch data := data.(type) {
+	case map[string]any:
+		for name, value := range data {
+			if id, ok := value.(string); ok && name == "prompt_id" && id != "" && id != string(f.r.Prompt) || f.namesAnother(value) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(data, f.namesAnother)
+	}
+	return false
 }
 
 // progressState handles the states of all nodes. A node has ended when its state is finished; a node that expanded

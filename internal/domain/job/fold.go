@@ -46,7 +46,7 @@ func (j *Job) apply(rec eventlog.Recorded, data any, at time.Time) {
 			}
 			j.Cached = e.Nodes
 		}
-	case SegmentWaitingV1, SegmentPlacedV1, SlotTakenV1:
+	case SegmentWaitingV1, SegmentPlacedV1, SlotReleasedV1, SlotTakenV1:
 		j.foldSegment(e)
 	case NodeStartedV1, NodeExecutedV1, NodeFailedV1:
 		j.foldNode(e)

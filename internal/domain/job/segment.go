@@ -22,7 +22,7 @@ type SegmentWaitingV1 struct {
 	Node    string `json:"node"`    // its first node
 	Attempt int    `json:"attempt"`
 	Reason  string `json:"reason"`
-	Slot    bool   `json:"slot,omitempty"` // it waits for a slot of the account, and its server was there
+	Slot    bool   `json:"slot,omitempty"` // it waits for a slot of the account; so may nodes that need no server
 }
 
 // SlotReleasedV1 records that a job gave its slot back while it waits for a server.
@@ -30,7 +30,7 @@ type SlotReleasedV1 struct {
 	Run int `json:"run"`
 }
 
-// SlotTakenV1 records that a job has a slot again, because its server is there.
+// SlotTakenV1 records that a job has a slot again, because a server is free or nodes that need none can run.
 type SlotTakenV1 struct {
 	Run int `json:"run"`
 }
@@ -110,13 +110,19 @@ func (j *Job) foldSegment(data any) {
 			j.Waiting = append(without(j.Waiting, e.Segment), SegmentWait{Segment: e.Segment, Node: e.Node, Reason: e.Reason, Slot: e.Slot})
 		}
 	case SlotTakenV1:
-		if e.Run == j.Run {
-			j.Waiting = waitsExcept(j.Waiting, func(w SegmentWait) bool { return w.Slot })
-		}
+		j.endSlotWaits(e.Run)
+	case SlotReleasedV1: // the server of the segment that waited for a slot is gone again
+		j.endSlotWaits(e.Run)
 	case SegmentPlacedV1:
 		if e.Run == j.Run {
 			j.Waiting = without(j.Waiting, e.Segment)
 		}
+	}
+}
+
+func (j *Job) endSlotWaits(run int) {
+	if run == j.Run {
+		j.Waiting = waitsExcept(j.Waiting, func(w SegmentWait) bool { return w.Slot })
 	}
 }
 

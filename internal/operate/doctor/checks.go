@@ -201,26 +201,34 @@ type taskDoctor struct {
 const maxDescribed = 100
 
 func (d taskDoctor) late(ctx context.Context) (Finding, error) {
-	runs, err := jobstore.New(d.pool, nil).RunningAfter(ctx, "", sweep.LateAfter, maxDescribed)
+	runs, err := jobstore.New(d.pool, nil).RunningAfter(ctx, "", sweep.LateAfter, maxDescribed+1)
 	if err != nil {
 		return Finding{}, err
 	}
 	var late []string
+	more := len(runs) > maxDescribed
+	runs, known := runs[:min(len(runs), maxDescribed)], 0
 	for _, ref := range runs {
 		state, err := sweep.StateOf(ctx, d.client, ref.Job.WorkflowID(ref.Run))
 		if err != nil {
 			return Finding{}, err
 		}
+		if state.Known { // otherwise it ended meanwhile, or the sweeper starts it again
+			known++
+		}
 		if state.Late() {
 			late = append(late, fmt.Sprintf("job %s for %s, try %d", ref.Job, inspect.Span(state.Waits), state.Tries))
 		}
 	}
+	checked := fmt.Sprintf("%d jobs that have had a slot for %s", known, inspect.Span(sweep.LateAfter))
+	if more {
+		checked = fmt.Sprintf("the first %d jobs that have had a slot for %s", maxDescribed, inspect.Span(sweep.LateAfter))
+	}
 	if len(late) == 0 {
-		return Finding{Status: Healthy, Detail: fmt.Sprintf("none is late, of %d jobs that have had a slot for %s", len(runs),
-			inspect.Span(sweep.LateAfter))}, nil
+		return Finding{Status: Healthy, Detail: "none is late, of " + checked}, nil
 	}
 	return Finding{
-		Status: Warning, Detail: fmt.Sprintf("%d jobs do not go on: their workflow task waits or times out: %s", len(late), list(late)),
+		Status: Warning, Detail: fmt.Sprintf("%d of %s do not go on: their workflow task waits or times out: %s", len(late), checked, list(late)),
 		Remedy: "the machine, Temporal or its database is overloaded, or no worker has this version: see its log, and millrace workers list",
 	}, nil
 }

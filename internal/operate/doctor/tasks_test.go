@@ -44,9 +44,12 @@ func TestDoctorReportsLateWorkflowTasks(t *testing.T) {
 		WorkflowType: &common.WorkflowType{Name: "w"}, TaskQueue: queue,
 	})
 	require.NoError(t, err)
+	_, err = pool.Exec(t.Context(), `insert into job_slots (job_id, account, run, admitted_at)
+		values ('00000000-0000-4000-8000-000000000000', 'a', 1, now() - interval '1 minute')`)
+	require.NoError(t, err)
 	f := check()
 	require.Equal(t, doctor.Healthy, f.Status, "its task has just been scheduled")
-	require.Contains(t, f.Detail, "of 1 jobs")
+	require.Contains(t, f.Detail, "of 1 jobs", "Temporal does not have the workflow of the other one")
 	for failed := 0; failed < 2; {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		task, err := engine.PollWorkflowTaskQueue(ctx, &workflowservice.PollWorkflowTaskQueueRequest{
@@ -69,4 +72,9 @@ func TestDoctorReportsLateWorkflowTasks(t *testing.T) {
 	require.Contains(t, f.Detail, string(id))
 	require.Contains(t, f.Detail, "try 3")
 	require.NotEmpty(t, f.Remedy)
+
+	_, err = pool.Exec(t.Context(), `insert into job_slots (job_id, account, run, admitted_at)
+		select ('ffffffff-ffff-4fff-8fff-' || lpad(n::text, 12, '0'))::uuid, 'a', 1, now() - interval '1 minute' from generate_series(1, 100) n`)
+	require.NoError(t, err)
+	require.Contains(t, check().Detail, "1 of the first 100 jobs")
 }

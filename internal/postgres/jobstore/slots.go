@@ -83,8 +83,8 @@ func (s *Store) ReleaseSlot(ctx context.Context, ref job.RunRef, version int64, 
 	return released && err == nil, err
 }
 
-// TakeSlot gives a job a slot of its account again, before the jobs in the queue. If none is free, it reports false and records why
-// the job waits; the caller asks again. A job that has a slot keeps it.
+// TakeSlot gives a job a slot of its account again, before the jobs in the queue. If none is free, it reports false and records
+// wait with the lack of a slot added to its reason; the caller asks again. A job that has a slot keeps it.
 func (s *Store) TakeSlot(ctx context.Context, ref job.RunRef, bounds job.Bounds, wait job.SegmentWaitingV1) (taken bool, err error) {
 	var slot slotState
 	rows, err := s.pool.Query(ctx, selectSlotState, ref.Job, ref.Run)
@@ -115,7 +115,7 @@ func (s *Store) TakeSlot(ctx context.Context, ref job.RunRef, bounds job.Bounds,
 				return c.Append(slotEvent(ref, eventlog.AnyVersion, job.TypeSlotTaken, job.SlotTakenV1{Run: ref.Run}))
 			}
 			c.Queue(`update job_slots set wanted_at = clock_timestamp() where job_id = $1`, ref.Job)
-			wait.Slot, wait.Reason = true, fmt.Sprintf("a ComfyUI server is free; the account's %d slots are in use", bounds.Slots)
+			wait.Slot, wait.Reason = true, fmt.Sprintf("%s; the account's %d slots are in use", wait.Reason, bounds.Slots)
 			return c.Append(slotEvent(ref, eventlog.AnyVersion, job.TypeSegmentWaiting, wait))
 		},
 	})

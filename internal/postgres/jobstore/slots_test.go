@@ -35,7 +35,9 @@ func TestSlotsOfWaitingJobsAreUsedByOthers(t *testing.T) {
 	}
 	take := func(ref job.RunRef) bool {
 		t.Helper()
-		taken, err := jobs.TakeSlot(t.Context(), ref, bounds, job.SegmentWaitingV1{Run: 1, Node: "5", Attempt: 1})
+		taken, err := jobs.TakeSlot(t.Context(), ref, bounds, job.SegmentWaitingV1{
+			Run: 1, Node: "5", Attempt: 1, Reason: "a ComfyUI server is free",
+		})
 		require.NoError(t, err)
 		return taken
 	}
@@ -76,6 +78,7 @@ func TestSlotsOfWaitingJobsAreUsedByOthers(t *testing.T) {
 	require.Equal(t, job.Running, state(third).State)
 	require.False(t, take(first))
 	require.True(t, release(first, state(first).Version), "its server is gone again")
+	require.Empty(t, state(first).Waiting, "it waits for no slot")
 	fourth := submit()
 	end(first)
 	require.Equal(t, job.Queued, state(fourth).State, "a job that ends without a slot leaves none")

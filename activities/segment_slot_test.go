@@ -1,0 +1,119 @@
+package activities_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/activities/attempt"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+)
+
+// slot is the slot of the job of a bench.
+type slot struct {
+	*bench
+	t        *testing.T
+	released []int64 // versions of the stream at which it was given back
+	free     bool
+	wait     job.SegmentWaitingV1 // for which TakeSlot was called last
+}
+
+func (s *slot) ReleaseSlot(_ context.Context, ref job.RunRef, version int64, _ job.Bounds) (bool, error) {
+	s.released = append(s.released, version)
+	s.append(s.t, job.TypeSlotReleased, job.SlotReleasedV1{Run: ref.Run})
+	return true, nil
+}
+
+func (s *slot) TakeSlot(_ context.Context, _ job.RunRef, _ job.Bounds, wait job.SegmentWaitingV1) (bool, error) {
+	s.wait = wait
+	return s.free, nil
+}
+
+// eventCount counts the events that are read.
+type eventCount struct {
+	eventlog.Store
+	read int
+}
+
+func (c *eventCount) ReadStream(ctx context.Context, stream string, after int64, limit int) ([]eventlog.Recorded, error) {
+	events, err := c.Store.ReadStream(ctx, stream, after, limit)
+	c.read += len(events)
+	return events, err
+}
+
+// A waiting segment gives the slot of its job back as often as the job has one again for another segment that ends, but not while
+// something of the job runs or wants the slot. It reads each event of the job once.
+func TestWaitingSegmentGivesTheSlotBack(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `{"1":{"class_type":"Step","inputs":{}}}`, []string{"1"})
+	log := &eventCount{Store: b.log}
+	b.activities.Events, b.activities.Tiers = log, noLimits{}
+	synctest.Test(t, func(t *testing.T) {
+		s := &slot{bench: b, t: t}
+		ctx, stop := context.WithCancel(t.Context())
+		defer synctest.Wait()
+		defer stop()
+		go b.activities.WaitWithoutSlot(ctx, b.ref, 1, "1", s)
+		after := func(releases int, why string) {
+			t.Helper()
+			<-time.After(10 * time.Second) // of the bubble
+			synctest.Wait()
+			require.Len(t, s.released, releases, why)
+		}
+		started := func(id string) {
+			b.append(t, job.TypeNodeStarted, job.NodeStartedV1{Run: 1, Node: id, Class: "Step", Attempt: 1})
+		}
+		started("1")
+		after(1, "node 1 began on a server that was lost")
+		b.append(t, job.TypeSlotTaken, job.SlotTakenV1{Run: 1})
+		started("2")
+		after(1, "node 2 runs")
+		b.append(t, job.TypeNodeExecuted, job.NodeExecutedV1{Run: 1, Node: "2"})
+		after(2, "another segment has taken the slot and has ended")
+		b.append(t, job.TypeSegmentWaiting, job.SegmentWaitingV1{Run: 1, Segment: 2, Slot: true})
+		after(2, "other nodes want the slot")
+		b.append(t, job.TypeSlotTaken, job.SlotTakenV1{Run: 1})
+		after(3, "they have had it")
+		b.append(t, job.TypeSegmentWaiting, job.SegmentWaitingV1{Run: 1, Segment: 1, Slot: true})
+		after(4, "an earlier driver of this segment wanted it")
+		recorded, err := b.log.ReadStream(t.Context(), b.ref.Job.Stream(), 0, 100)
+		require.NoError(t, err)
+		require.Equal(t, len(recorded), log.read)
+	})
+}
+
+// Nodes that need no server do not run while the job has no slot: the attempt ends, so that it does not keep a worker's place.
+func TestNodesWaitForTheSlotOfTheirJob(t *testing.T) {
+	t.Parallel()
+	class := &node.Class{
+		Name: "Step", Module: "nodes", OutputNode: true,
+		Run: func(context.Context, *node.Call) (node.Result, error) { return node.Result{}, nil },
+	}
+	b := newBench(t, `{"1":{"class_type":"Step","inputs":{}}}`, []string{"1"}, class)
+	b.activities.Tiers = noLimits{}
+	plan := b.begin(t)
+	s := &slot{bench: b, t: t}
+	b.activities.AddSegment(b.ref.Job, s)
+	_, err := b.run(t.Context(), plan, 0)
+	var app *temporal.ApplicationError
+	require.ErrorAs(t, err, &app)
+	require.Equal(t, attempt.ErrNoSlot, app.Type())
+	require.False(t, app.NonRetryable())
+	require.Equal(t, time.Second, app.NextRetryDelay())
+	require.Empty(t, b.events(t))
+	require.Equal(t, "its inputs are ready", s.wait.Reason)
+	require.Equal(t, "1", s.wait.Node)
+	s.free = true
+	_, err = b.run(t.Context(), plan, 0)
+	require.NoError(t, err)
+	require.Equal(t, []string{"started 1", "executed 1"}, b.events(t))
+}
+
+var _ activities.Slots = (*slot)(nil)
