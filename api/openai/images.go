@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 	"time"
 
@@ -82,8 +83,18 @@ func (s *Surface) answer(c *gin.Context, p params) error {
 		}
 		return err
 	}
-	data, err := s.pictures(c, made, r.asURL)
-	return edge.OK(c, map[string]any{"created": time.Now().Unix(), "data": data}, err)
+	if files := pictures(made); !r.asURL && len(files) > 0 {
+		return s.sendContents(c, files)
+	}
+	data := []picture{}
+	for _, j := range made {
+		for _, out := range jobio.Outputs(j) {
+			if isPicture(out.File) {
+				data = append(data, picture{URL: jobio.RenderOutput(s.Called.Links, s.Edge.BaseURL(c.Request), j.PublicID(), out).URL})
+			}
+		}
+	}
+	return edge.OK(c, map[string]any{"created": time.Now().Unix(), "data": data}, nil)
 }
 
 func (s *Surface) caller(c *gin.Context) called.Caller {
@@ -121,56 +132,81 @@ func (s *Surface) unfinished(ctx context.Context, d deployment.Deployment, j job
 	return fault.New(fault.Invalid, fault.CodeInvalidInput, "%s", s.Called.Failure(ctx, d, j))
 }
 
-// picture is a picture in the form of OpenAI.
+// picture is a picture in the form of OpenAI, without its content.
 type picture struct {
-	URL  string `json:"url,omitempty"`
-	Data string `json:"b64_json,omitempty"`
+	URL string `json:"url"`
+}
+
+// isPicture reports whether a file belongs in an answer.
+func isPicture(f job.OutputFile) bool {
+	return f.Folder == "output" && strings.HasPrefix(f.ContentType, "image/")
+}
+
+// pictures returns the pictures that jobs saved.
+func pictures(made []job.Job) (files []job.OutputFile) {
+	for _, j := range made {
+		for _, out := range jobio.Outputs(j) {
+			if isPicture(out.File) {
+				files = append(files, out.File)
+			}
+		}
+	}
+	return files
 }
 
 // maxAnswer bounds the pictures of an answer with their content, in bytes.
 const maxAnswer = 256 << 20
 
-// pictures returns the pictures that jobs saved.
-func (s *Surface) pictures(c *gin.Context, made []job.Job, asURL bool) ([]picture, error) {
-	all, left := []picture{}, int64(maxAnswer)
-	for _, j := range made {
-		for _, out := range jobio.Outputs(j) {
-			if out.File.Folder != "output" || !strings.HasPrefix(out.File.ContentType, "image/") {
-				continue
-			}
-			if asURL {
-				all = append(all, picture{URL: jobio.RenderOutput(s.Called.Links, s.Edge.BaseURL(c.Request), j.PublicID(), out).URL})
-				continue
-			}
-			if left -= out.File.Size; left < 0 {
-				return nil, fault.New(fault.Exhausted, fault.CodeTooLarge, "the pictures are larger than %d bytes; ask for their URLs", maxAnswer)
-			}
-			data, err := s.encoded(c.Request.Context(), out.File)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, picture{Data: data})
+// sendContents answers with the content of pictures in base64. Each goes from the store to the connection in small parts. A failure after
+// the beginning of the answer drops the connection.
+func (s *Surface) sendContents(c *gin.Context, files []job.OutputFile) error {
+	var size int64
+	for _, f := range files {
+		if size += f.Size; size > maxAnswer {
+			return fault.New(fault.Exhausted, fault.CodeTooLarge, "the pictures are larger than %d bytes; ask for their URLs", maxAnswer)
 		}
 	}
-	return all, nil
+	begin := fmt.Sprintf(`{"created":%d,"data":[`, time.Now().Unix())
+	for _, f := range files {
+		content, err := s.open(c.Request.Context(), f)
+		if err != nil && !c.Writer.Written() {
+			return err
+		}
+		if err == nil {
+			err = sendContent(c, begin, content)
+		}
+		if err != nil {
+			s.Edge.Logger.Warn("answer with pictures broken off", "request_id", edge.RequestID(c), "error", err)
+			panic(http.ErrAbortHandler)
+		}
+		begin = ","
+	}
+	_, err := io.WriteString(c.Writer, "]}\n")
+	return err
 }
 
-// encoded returns the content of a file in base64.
-func (s *Surface) encoded(ctx context.Context, f job.OutputFile) (string, error) {
+// sendContent writes one picture after a text, and closes its content.
+func sendContent(c *gin.Context, begin string, content io.ReadCloser) error {
+	defer content.Close()
+	c.Header("Content-Type", "application/json; charset=utf-8")
+	if _, err := io.WriteString(c.Writer, begin+`{"b64_json":"`); err != nil {
+		return err
+	}
+	w := base64.NewEncoder(base64.StdEncoding, c.Writer)
+	if _, err := io.Copy(w, content); err != nil {
+		return err
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	_, err := io.WriteString(c.Writer, `"}`)
+	return err
+}
+
+func (s *Surface) open(ctx context.Context, f job.OutputFile) (io.ReadCloser, error) {
 	ref, err := blob.ParseRef(f.Hash)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	r, err := s.Blobs.Open(ctx, ref)
-	if err != nil {
-		return "", err
-	}
-	defer r.Close()
-	var b strings.Builder
-	b.Grow(base64.StdEncoding.EncodedLen(int(f.Size)))
-	w := base64.NewEncoder(base64.StdEncoding, &b)
-	if _, err := io.Copy(w, r); err != nil {
-		return "", err
-	}
-	return b.String(), w.Close()
+	return s.Blobs.Open(ctx, ref)
 }

@@ -81,11 +81,6 @@ func (in Input) describe() string {
 	return text
 }
 
-// OutputSchema returns the schema of an answer's outputs: a list of files by the name of each output, or texts and values.
-func (s *Schema) OutputSchema() json.RawMessage {
-	return marshal(append(node.Object{{Name: "$schema", Spec: dialect}}, s.outputsObject()...))
-}
-
 func (s *Schema) outputsObject() node.Object {
 	properties := make(node.Object, len(s.Outputs))
 	for i, out := range s.Outputs {
