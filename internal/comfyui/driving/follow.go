@@ -27,7 +27,8 @@ type follower struct {
 	watched         map[string]bool // nodes of which no message was missed since they began
 	pictures        map[string]*sentPictures
 	cached          map[string]bool
-	messages        int // of node packs, that were passed on
+	shown           map[string]steps // last progress of nodes that was passed on
+	messages        int              // of node packs, that were passed on
 	sent            int
 	mayExist        bool // the server may have the prompt: it was sent, or a poll found it
 	exists          bool // the server had the prompt
@@ -48,7 +49,7 @@ func newFollower(d *Driver, r *Run, c *compiled) *follower {
 	f := &follower{
 		d: d, r: r, c: c, began: time.Now(), since: map[string]time.Time{}, recorded: map[string]bool{}, cached: map[string]bool{},
 		inner: map[string]*job.Expansion{}, values: map[string]comfyui.Output{}, files: map[string][]comfyui.File{}, exists: r.Began,
-		watched: map[string]bool{}, pictures: map[string]*sentPictures{},
+		watched: map[string]bool{}, pictures: map[string]*sentPictures{}, shown: map[string]steps{},
 	}
 	for i := range r.Segment.Nodes {
 		if id := r.Segment.Nodes[i].ID; r.Recorder.Recorded(id) {

@@ -221,6 +221,14 @@ func sampled(steps int) prompt {
 	}
 }
 
+// Servers report a step of a node in two messages, and list nodes that have no steps as well.
+func TestAStepIsReportedOnce(t *testing.T) {
+	t.Parallel()
+	r := simulated(t, sim.Options{})
+	require.NoError(t, r.run(sampled(3), "7"))
+	require.Equal(t, []string{"5 1/3", "5 2/3", "5 3/3"}, r.got.steps)
+}
+
 // garbled is a server that returns unreadable states of a prompt for a while.
 type garbled struct {
 	comfyui.Server

@@ -152,7 +152,7 @@ func (f *follower) progressState(ctx context.Context, e comfyui.ProgressState) e
 		if _, ok := f.locate(id, job.Expansion{Parent: n.Parent, Display: n.Display, Real: n.Real}); !ok {
 			continue
 		}
-		if n.State == stateRunning {
+		if n.State == stateRunning && (n.Value != 0 || n.Max != 1) { // servers say 0 of 1 for a node that has not reported steps
 			f.showProgress(id, n.Value, n.Max)
 		}
 		if _, begun := f.since[id]; begun && was[id] == stateRunning && n.State == stateFinished {
@@ -192,10 +192,18 @@ func (f *follower) recordCached(ctx context.Context, ids []string) error {
 // scale is the number of steps in which progress is reported if the server reports fractions.
 const scale = 1000
 
+// steps is the progress of a node.
+type steps struct{ value, most float64 }
+
+// showProgress passes progress on. Servers report each step in two messages; the second one is left out.
 func (f *follower) showProgress(id string, value, most float64) {
 	if _, ok := f.locate(id, job.Expansion{}); !ok || most <= 0 || value < 0 || value > most {
 		return
 	}
+	if f.shown[id] == (steps{value, most}) {
+		return
+	}
+	f.shown[id] = steps{value, most}
 	if most < 1 || most > 1<<30 || most != float64(int(most)) {
 		value, most = value/most*scale, scale
 	}

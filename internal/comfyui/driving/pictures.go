@@ -56,7 +56,7 @@ func (f *follower) keepPicture(ctx context.Context, id string, e comfyui.Preview
 		f.pictures[id] = sent
 	}
 	save := node.Save{
-		Folder: node.FolderOutput, Prefix: "websocket", Suffix: "_.png", ContentType: e.MediaType, Index: len(sent.shown),
+		Folder: node.FolderOutput, Prefix: node.SentPrefix, Suffix: "_.png", ContentType: e.MediaType, Index: len(sent.shown),
 	}
 	if e.MediaType != pngType {
 		save.Suffix = "_.jpg"

@@ -3,6 +3,7 @@ package driving_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -219,6 +220,7 @@ type recorder struct {
 	ended []string
 	noted []string // beginnings and ends of nodes, in order
 	value int      // the highest progress of a node
+	steps []string // progress, in order
 
 	pictures [][]byte
 	shown    map[string]map[string][]any // UI outputs, by node
@@ -252,10 +254,11 @@ func (r *recorder) Picture(id, kind string, data []byte) {
 	r.noted = append(r.noted, "picture "+id+" "+kind)
 }
 
-func (r *recorder) Progress(_ string, value, _ int) {
+func (r *recorder) Progress(id string, value, most int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.value = max(r.value, value)
+	r.steps = append(r.steps, fmt.Sprintf("%s %d/%d", id, value, most))
 }
 
 func (r *recorder) Executed(_ context.Context, e driving.Executed) error {

@@ -106,10 +106,16 @@ func (j *Job) executed(e NodeExecutedV1) {
 			j.NodesDone++
 		}
 	}
-	if len(e.UI) > 0 {
-		out := NodeOutput{Node: e.Node, Class: e.Class, UI: e.UI, Files: e.Files, Within: e.Within, Reused: e.Cached && e.Within != nil}
+	if out, ok := e.Output(); ok {
 		j.Outputs = append(slices.Clip(j.Outputs), out)
 	}
+}
+
+// Output returns the UI output of the node, if it has one.
+func (e NodeExecutedV1) Output() (out NodeOutput, ok bool) {
+	return NodeOutput{
+		Node: e.Node, Class: e.Class, UI: e.UI, Files: e.Files, Within: e.Within, Reused: e.Cached && e.Within != nil,
+	}, len(e.UI) > 0
 }
 
 func (j *Job) end(s State, at time.Time) {

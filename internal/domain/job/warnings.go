@@ -22,18 +22,18 @@ func (j Job) Warnings() []Warning {
 	}
 	var all []Warning
 	for _, target := range j.Targets {
-		if !slices.ContainsFunc(j.Outputs, func(o NodeOutput) bool {
-			_, _, root := o.Within.Places(o.Node)
-			return root == target && o.shows()
-		}) {
+		if !slices.ContainsFunc(j.Outputs, func(o NodeOutput) bool { return o.ShowsFor(target) }) {
 			all = append(all, Warning{WarnNoOutput, target, "the node left no file and no text that can be fetched"})
 		}
 	}
 	return all
 }
 
-// shows reports whether an output has a file or an element.
-func (o NodeOutput) shows() bool {
+// ShowsFor reports whether an output has a file or an element and belongs to a node of the graph.
+func (o NodeOutput) ShowsFor(target string) bool {
+	if _, _, root := o.Within.Places(o.Node); root != target {
+		return false
+	}
 	var members map[string]json.RawMessage
 	if len(o.Files) > 0 || json.Unmarshal(o.UI, &members) != nil {
 		return true

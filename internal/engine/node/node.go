@@ -263,6 +263,9 @@ type Info struct {
 // MaxPicture bounds the bytes of a picture that Live sends.
 const MaxPicture = 8 << 20
 
+// SentPrefix begins the names of the files that keep pictures which were sent.
+const SentPrefix = "websocket"
+
 // Live receives live frames for the clients that watch a job. Frames are never stored and may be dropped.
 type Live interface {
 	// Progress reports that value of max steps are done.

@@ -7,6 +7,7 @@ package metrics
 import (
 	"net/http"
 	"regexp"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,6 +27,7 @@ type Metrics struct {
 	mu      sync.Mutex
 	started map[string]time.Time // job or call stream → when its run, or its dispatch, began
 	offered map[string]offer     // call stream → its provider and model
+	silent  map[string][]string  // job stream → output nodes that have left nothing to fetch yet
 
 	events        *prometheus.CounterVec
 	jobs          *prometheus.HistogramVec
@@ -35,6 +37,7 @@ type Metrics struct {
 	provider      *prometheus.HistogramVec
 	cost          *prometheus.CounterVec
 	failures      *prometheus.CounterVec
+	outputless    prometheus.Counter
 	segments      *prometheus.CounterVec // segments of graphs that ComfyUI servers ran
 	serverSeconds *prometheus.CounterVec // seconds for which these segments occupied servers
 	shareSeconds  *prometheus.CounterVec // the same seconds by account and server
@@ -56,7 +59,7 @@ const (
 func New() *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(), started: map[string]time.Time{}, offered: map[string]offer{}, known: map[string]bool{},
-		shares: map[serverUse]bool{},
+		shares: map[serverUse]bool{}, silent: map[string][]string{},
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "millrace_events_total", Help: "Events recorded, by type."},
 			[]string{"type"}),
 		jobs: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -90,9 +93,12 @@ func New() *Metrics {
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_job_failures_total", Help: "Jobs that failed, by code.",
 		}, []string{"code"}),
+		outputless: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "millrace_jobs_without_output_total", Help: "Jobs that succeeded although an output node left nothing to fetch.",
+		}),
 	}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		m.events, m.jobs, m.waits, m.nodes, m.cached, m.provider, m.cost, m.failures, m.segments, m.serverSeconds, m.shareSeconds)
+		m.events, m.jobs, m.waits, m.nodes, m.cached, m.provider, m.cost, m.failures, m.outputless, m.segments, m.serverSeconds, m.shareSeconds)
 	return m
 }
 
@@ -149,6 +155,9 @@ func (m *Metrics) job(rec eventlog.Recorded, data any) {
 	switch e := data.(type) {
 	case job.SubmittedV1:
 		m.runStarted(rec.Stream, rec.RecordedAt)
+		if len(m.silent) < maxOpen {
+			m.silent[rec.Stream] = slices.Clone(e.Targets)
+		}
 	case job.AdmittedV1:
 		if since, ok := m.since(rec); ok {
 			m.waits.Observe(since.Seconds())
@@ -159,9 +168,17 @@ func (m *Metrics) job(rec eventlog.Recorded, data any) {
 		m.cached.WithLabelValues("cache").Add(float64(len(e.Nodes)))
 	case job.NodeExecutedV1:
 		m.node(e)
+		if out, ok := e.Output(); ok {
+			if left := m.silent[rec.Stream]; left != nil { // otherwise the job was submitted before this process began
+				m.silent[rec.Stream] = slices.DeleteFunc(left, out.ShowsFor)
+			}
+		}
 	case job.SegmentEndedV1:
 		m.segment(rec, e)
 	case job.SucceededV1:
+		if len(m.silent[rec.Stream]) > 0 {
+			m.outputless.Inc()
+		}
 		m.jobEnded(rec, "succeeded")
 	case job.FailedV1:
 		m.failures.WithLabelValues(m.label(string(e.Failure.Code))).Inc()
@@ -170,6 +187,7 @@ func (m *Metrics) job(rec eventlog.Recorded, data any) {
 		m.jobEnded(rec, "canceled")
 	case job.ExpiredV1:
 		delete(m.started, rec.Stream)
+		delete(m.silent, rec.Stream)
 	}
 }
 
@@ -233,6 +251,7 @@ func (m *Metrics) jobEnded(rec eventlog.Recorded, outcome string) {
 		m.jobs.WithLabelValues(outcome).Observe(since.Seconds())
 	}
 	delete(m.started, rec.Stream)
+	delete(m.silent, rec.Stream)
 }
 
 // label returns value, or "other" once maxLabels values have series of their own.

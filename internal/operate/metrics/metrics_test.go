@@ -2,6 +2,7 @@ package metrics_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -57,6 +58,24 @@ func TestDurationsCostsAndCacheHitsComeFromEvents(t *testing.T) {
 	} {
 		require.Contains(t, body, want)
 	}
+}
+
+// A job that succeeded without a file or a text of an output node is counted once.
+func TestJobsWithoutOutputAreCounted(t *testing.T) {
+	t.Parallel()
+	m := metrics.New()
+	submitted, file := job.SubmittedV1{Targets: []string{"1", "2"}}, json.RawMessage(`{"images":[{}]}`)
+	one, other := job.NodeExecutedV1{Node: "1", UI: file}, job.NodeExecutedV1{Node: "2", UI: file}
+	empty := job.NodeExecutedV1{Node: "2", UI: json.RawMessage(`{"images":[]}`)}
+	inner := job.NodeExecutedV1{Node: "2.0", UI: file, Within: &job.Expansion{Parent: "2", Real: "2"}}
+	see(t, m, "job-both", submitted, one, other, job.SucceededV1{})
+	see(t, m, "job-inner", submitted, one, inner, job.SucceededV1{})
+	see(t, m, "job-unknown", one, job.SucceededV1{})
+	see(t, m, "job-failed", submitted, job.FailedV1{})
+	see(t, m, "job-none", submitted, job.SucceededV1{})
+	require.Contains(t, scrape(t, m), "millrace_jobs_without_output_total 1\n")
+	see(t, m, "job-empty", submitted, one, empty, job.SucceededV1{})
+	require.Contains(t, scrape(t, m), "millrace_jobs_without_output_total 2\n")
 }
 
 // source has more accounts than can have series of their own.

@@ -110,6 +110,9 @@ func newServer(opts Options, files *fileStore, faults *faults, records *ledger) 
 		all = append(all, kept.classes()...)
 	}
 	for _, c := range all {
+		if c.Name == "SaveImageWebsocket" {
+			c = unkept(c)
+		}
 		if !contains(opts.Without, c.Name) {
 			classes = append(classes, c)
 		}

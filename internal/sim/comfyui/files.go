@@ -297,3 +297,23 @@ func writeJSON(w http.ResponseWriter, status int, body any) {
 func tooLarge(w http.ResponseWriter, limit int64) {
 	http.Error(w, fmt.Sprintf("Maximum request body size %d exceeded.", limit), http.StatusRequestEntityTooLarge)
 }
+
+// unkept returns a class without the files and the outputs of the native class, which its original does not have.
+func unkept(native *node.Class) *node.Class {
+	c := *native
+	c.Run = func(ctx context.Context, call *node.Call) (node.Result, error) {
+		without := *call
+		without.Files = discard{call.Files}
+		res, err := native.Run(ctx, &without)
+		res.UI = nil
+		return res, err
+	}
+	return &c
+}
+
+// discard keeps no file.
+type discard struct{ node.Files }
+
+func (discard) Save(context.Context, node.Save, func(io.Writer) error) (node.File, error) {
+	return node.File{}, nil
+}

@@ -6,6 +6,7 @@ import (
 	stdimage "image"
 	"image/color"
 	"image/png"
+	"io"
 	"math"
 	"strings"
 	"testing"
@@ -269,12 +270,17 @@ func TestPicturesAreSent(t *testing.T) {
 	t.Parallel()
 	im, err := raster.NewImage8(2, 1, 2, 3, []uint8{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})
 	require.NoError(t, err)
-	w := &pictureWatcher{}
-	res, err := invoke(t, image.SaveImageWebsocket(), node.Call{Live: w}, node.Args{"images": im})
+	w, files := &pictureWatcher{}, nodetest.NewFiles()
+	res, err := invoke(t, image.SaveImageWebsocket(), node.Call{Live: w, Files: files}, node.Args{"images": im})
 	require.NoError(t, err)
-	require.Empty(t, res.UI)
 	require.Len(t, w.pictures, 2, "one of each frame, in order")
+	require.Len(t, res.UI["images"], 2)
 	for i, data := range w.pictures {
+		kept, err := files.Open(t.Context(), res.UI["images"][i].(node.File).Filename+" [output]")
+		require.NoError(t, err)
+		content, err := io.ReadAll(kept)
+		require.NoError(t, err)
+		require.Equal(t, data, content, "a client that was away fetches the same")
 		got, err := png.Decode(bytes.NewReader(data))
 		require.NoError(t, err)
 		require.Equal(t, color.RGBA{uint8(4 + 6*i), uint8(5 + 6*i), uint8(6 + 6*i), 255}, color.RGBAModel.Convert(got.At(1, 0)))

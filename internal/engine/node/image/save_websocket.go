@@ -3,7 +3,7 @@ package image
 import (
 	"bytes"
 	"context"
-	"time"
+	"io"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/node/declare"
@@ -11,25 +11,22 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// sentLevel is the deflate level of pictures that are sent; each is read once.
-const sentLevel = 1
-
-// SaveImageWebsocket sends every frame to the clients that watch the job, as a complete PNG file.
+// SaveImageWebsocket sends every frame to the clients that watch the job, as a complete PNG file, and keeps it for those that do not.
 func SaveImageWebsocket() *node.Class {
 	return &node.Class{
 		Name: "SaveImageWebsocket", DisplayName: "Save Image (Websocket)", Category: "image", Module: "custom_nodes.websocket_image_save",
-		Description: "Sends the images in full size through the WebSocket of the client that submitted the graph, as PNG files. Nothing is kept.",
-		Inputs:      []node.Input{declare.Image("images", "The images to send.")},
-		OutputNode:  true,
-		Uncached:    true,
-		Cost: func(_ node.Args, pixels int64) time.Duration {
-			return time.Duration(pixels*100) + 20*time.Millisecond
-		},
+		Description: "Sends the images in full size through the WebSocket of the client that submitted the graph, as PNG files, " +
+			"and keeps the files.",
+		Inputs:     []node.Input{declare.Image("images", "The images to send.")},
+		OutputNode: true,
+		Uncached:   true,
+		Cost:       encodeCost,
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			im := call.Image("images")
+			files := make([]any, im.Frames())
 			for i := range im.Frames() {
 				var b bytes.Buffer
-				if err := codec.EncodePNG(ctx, &b, im, i, codec.PNGOptions{Level: sentLevel}); err != nil {
+				if err := codec.EncodePNG(ctx, &b, im, i, codec.PNGOptions{Level: savedLevel}); err != nil {
 					return node.Result{}, err
 				}
 				if b.Len() > node.MaxPicture {
@@ -39,8 +36,19 @@ func SaveImageWebsocket() *node.Class {
 				if call.Live != nil {
 					call.Live.Picture("image/png", b.Bytes())
 				}
+				file, err := call.Files.Save(ctx, node.Save{
+					Folder: node.FolderOutput, Prefix: node.SentPrefix, Suffix: "_.png", ContentType: "image/png", Index: i,
+					Width: im.Width(), Height: im.Height(),
+				}, func(w io.Writer) error {
+					_, err := w.Write(b.Bytes())
+					return err
+				})
+				if err != nil {
+					return node.Result{}, err
+				}
+				files[i] = file
 			}
-			return node.Result{Outputs: []node.Value{}}, nil
+			return node.Result{Outputs: []node.Value{}, UI: map[string][]any{"images": files}}, nil
 		},
 	}
 }
