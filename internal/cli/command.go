@@ -7,6 +7,7 @@ package cli
 import (
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -53,7 +54,7 @@ Start with:  millrace dev`,
 			return errors.Join(s.ConfigErr, refuseEmpty(cmd))
 		},
 	}
-	root.SetVersionTemplate(versionText())
+	root.SetVersionTemplate(thisBuild().String())
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.PersistentFlags().StringVar(&s.Config.Logs, "log", s.Config.Logs, "log level: debug, info, warn or error (MILLRACE_LOG)")
@@ -69,6 +70,30 @@ Start with:  millrace dev`,
 		group(s, sessions.Actions, onLog(sessionService)),
 		group(s, deployments.Actions, openDeployments), deployCommand(s),
 	)
+	arrange(root)
 	finish(root)
 	return root
+}
+
+// sections are the headings of the commands in the help of the program, in order. Commands without a section come last.
+var sections = []struct {
+	title    string
+	commands []string
+}{
+	{"Run:", []string{"dev", "serve", "migrate", "sim"}},
+	{"Graphs and work:", []string{"deploy", "deployments", "jobs", "calls", "assets", "nodes", "models"}},
+	{"Accounts:", []string{"accounts", "keys", "sessions", "webhooks"}},
+	{"Operate:", []string{"doctor", "servers", "queue", "views", "events", "workers", "histories"}},
+}
+
+// arrange puts the commands of the program into sections.
+func arrange(root *cobra.Command) {
+	for _, section := range sections {
+		root.AddGroup(&cobra.Group{ID: section.title, Title: section.title})
+		for _, cmd := range root.Commands() {
+			if slices.Contains(section.commands, cmd.Name()) {
+				cmd.GroupID = section.title
+			}
+		}
+	}
 }

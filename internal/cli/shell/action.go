@@ -72,9 +72,7 @@ func Command[S any](s *Shell, a action.For[S], c action.Command, open Opener[S])
 	if a.Reason != action.None {
 		cmd.Flags().StringVar(&g.reason, "reason", "", "reason that is recorded with the change")
 	}
-	if c.JSON {
-		JSONFlag(cmd, &g.asJSON)
-	}
+	JSONFlag(cmd, &g.asJSON)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := cmp.Or(g.missing(cmd), g.arguments(args)); err != nil {
 			return err

@@ -49,6 +49,7 @@ func nameFlag(s *shell.Shell, cmd *cobra.Command) {
 
 func rampCommand(s *shell.Shell) *cobra.Command {
 	var percent float32
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "ramp BUILD --percent N", Short: "Give a version a share of the new jobs", Args: cobra.ExactArgs(1),
 		Long: `Give a version a share of the new jobs, in percent; the current version gets the others. --percent 0
@@ -58,7 +59,7 @@ removes the share. Jobs that have begun stay with their version.`,
 			if percent < 0 || percent > 100 || !cmd.Flags().Changed("percent") {
 				return errors.New("--percent takes a share from 0 to 100")
 			}
-			return onDeployment(cmd.Context(), s, func(ctx context.Context, d client.WorkerDeploymentHandle) error {
+			return onDeployment(cmd.Context(), s, asJSON, func(ctx context.Context, d client.WorkerDeploymentHandle) error {
 				options := client.WorkerDeploymentSetRampingVersionOptions{BuildID: args[0], Percentage: percent, Identity: shell.Operator()}
 				if percent == 0 {
 					options.BuildID = ""
@@ -69,29 +70,34 @@ removes the share. Jobs that have begun stay with their version.`,
 		},
 	}
 	cmd.Flags().Float32Var(&percent, "percent", percent, "share of the new jobs")
+	shell.JSONFlag(cmd, &asJSON)
 	nameFlag(s, cmd)
 	return cmd
 }
 
 func promoteCommand(s *shell.Shell) *cobra.Command {
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "promote BUILD", Short: "Give a version all new jobs", Args: cobra.ExactArgs(1),
 		Long: `Make a version the current one, which gets new jobs. Jobs that have begun stay with their version, whose
 workers must continue until "millrace workers show" reports the version as drained.`,
 		Example: "  millrace workers promote 2.1.0",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return onDeployment(cmd.Context(), s, func(ctx context.Context, d client.WorkerDeploymentHandle) error {
+			return onDeployment(cmd.Context(), s, asJSON, func(ctx context.Context, d client.WorkerDeploymentHandle) error {
 				_, err := d.SetCurrentVersion(ctx, client.WorkerDeploymentSetCurrentVersionOptions{BuildID: args[0], Identity: shell.Operator()})
 				return err
 			})
 		},
 	}
+	shell.JSONFlag(cmd, &asJSON)
 	nameFlag(s, cmd)
 	return cmd
 }
 
 // onDeployment changes the deployment that the flag names, and shows it.
-func onDeployment(ctx context.Context, s *shell.Shell, change func(context.Context, client.WorkerDeploymentHandle) error) error {
+func onDeployment(
+	ctx context.Context, s *shell.Shell, asJSON bool, change func(context.Context, client.WorkerDeploymentHandle) error,
+) error {
 	c, err := s.Temporal()
 	if err != nil {
 		return err
@@ -103,7 +109,7 @@ func onDeployment(ctx context.Context, s *shell.Shell, change func(context.Conte
 			return err
 		}
 	}
-	return show(ctx, s, d, false)
+	return show(ctx, s, d, asJSON)
 }
 
 // explained adds the remedy to an error of Temporal.

@@ -59,6 +59,7 @@ the available credit.`,
 		return balance{a.Name, b}, err
 	},
 	Body: func(b balance) any { return balanceBody(b.Balance) },
+	JSON: func(b balance) any { return balanceBody(b.Balance) },
 	Show: func(out *terminal.Printer, _ grantParams, b balance) {
 		out.Printf("%s\n", balanceLine(b.name, b.Balance))
 	},

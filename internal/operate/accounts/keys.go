@@ -47,6 +47,13 @@ type IssuedKey struct {
 	Secret string
 }
 
+// body is the key as programs read it, with its secret.
+func (i IssuedKey) body() key {
+	k := keyOf(i.Key)
+	k.Secret = i.Secret
+	return k
+}
+
 // IssueKey makes a key of an account.
 var IssueKey = action.Of[Service, issueParams, IssuedKey]{
 	Spec: action.Spec{
@@ -79,11 +86,8 @@ var IssueKey = action.Of[Service, issueParams, IssuedKey]{
 		}
 		return o.IssueKey(ctx, p.Account, scopes, by)
 	},
-	Body: func(i IssuedKey) any {
-		k := keyOf(i.Key)
-		k.Secret = i.Secret
-		return k
-	},
+	Body: func(i IssuedKey) any { return i.body() },
+	JSON: func(i IssuedKey) any { return i.body() },
 	Show: func(out *terminal.Printer, _ issueParams, i IssuedKey) {
 		out.Printf("key of account %s, which is shown only once:\n%s\n", terminal.Clean(i.Owner.Name), i.Secret)
 	},
@@ -108,7 +112,7 @@ var listKeys = action.Of[Service, owner, []key]{
 	Spec: action.Spec{
 		ID: "adminKeys", Route: "GET /accounts/{account}/keys", Summary: "List the keys of an account.",
 		Schema: "AdminKey", Member: "keys", List: true,
-		Commands: []action.Command{{Use: "list --account NAME", Short: "List keys by their first characters", JSON: true}},
+		Commands: []action.Command{{Use: "list --account NAME", Short: "List keys by their first characters"}},
 	},
 	Do: func(ctx context.Context, o Service, p owner, _ operate.Attribution) ([]key, error) {
 		all, err := o.Keys(ctx, p.Account)
@@ -152,5 +156,6 @@ var RevokeKey = action.Of[Service, revokeParams, account.Account]{
 	Show: func(out *terminal.Printer, p revokeParams, a account.Account) {
 		out.Printf("key %s of account %s is revoked\n", terminal.Clean(p.Key), terminal.Clean(a.Name))
 	},
+	JSON: action.Done[account.Account],
 	Back: func(p revokeParams, _ account.Account) string { return "/accounts/" + p.Account },
 }.Untyped()

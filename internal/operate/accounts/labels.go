@@ -40,7 +40,7 @@ var setLabels = action.Of[Service, labelParams, labels]{
 		Summary: "Replace the labels of ComfyUI servers that jobs of an account may ask for. " +
 			"It takes effect with the next submission, in every process.",
 		Commands: []action.Command{{
-			Use: "labels ACCOUNT", Short: "Show or change the labels of ComfyUI servers that an account's jobs may request", JSON: true,
+			Use: "labels ACCOUNT", Short: "Show or change the labels of ComfyUI servers that an account's jobs may request",
 			Long: `Show or change the labels of ComfyUI servers that an account's jobs may request (extra_data.millrace.labels).
 A list replaces the previous one. The word all allows every label, which is the default; none allows no label.
 A submission that requests any other label is refused. The change is in force from the next submission on, in

@@ -76,7 +76,7 @@ type ledgerView struct {
 
 var ledger = action.Of[Service, ledgerParams, ledgerView]{
 	Spec: action.Spec{Commands: []action.Command{{
-		Use: "ledger ACCOUNT", Short: "Show an account's credit, event by event", JSON: true,
+		Use: "ledger ACCOUNT", Short: "Show an account's credit, event by event",
 		Long: `Show the credit that was granted to an account, reserved, spent and released, and check that the
 stored balance equals the sum of the events. With --rebuild, the balance is first computed again from them.`,
 	}}},

@@ -21,7 +21,7 @@ type listed struct {
 var list = action.Of[Service, struct{}, []listed]{
 	Spec: action.Spec{
 		ID: "adminAccounts", Route: "GET /accounts", Schema: "AdminAccount", Member: "accounts", List: true,
-		Commands: []action.Command{{Use: "list", Short: "List accounts, with their stored bytes and storage limits", JSON: true}},
+		Commands: []action.Command{{Use: "list", Short: "List accounts, with their stored bytes and storage limits"}},
 	},
 	Do: func(ctx context.Context, o Service, _ struct{}, _ operate.Attribution) ([]listed, error) {
 		all, err := o.store.Accounts(ctx)

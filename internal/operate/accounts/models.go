@@ -87,7 +87,7 @@ var setModels = action.Of[Service, modelParams, access]{
 			"denied":  "exceptions that the account may not use; none = no exceptions",
 		},
 		Commands: []action.Command{{
-			Use: "models ACCOUNT", Short: "Show or change the models that an account may use", JSON: true,
+			Use: "models ACCOUNT", Short: "Show or change the models that an account may use",
 			Long: `Show or change the models that an account may use. A list replaces the previous one: PROVIDER/MODEL,
 or PROVIDER/* for all models of a provider; all = every model, none = no model. A denied model is denied
 even if another entry allows it. A call of a model that the account may not use is refused with 403, and

@@ -26,7 +26,7 @@ type whole struct {
 var show = action.Of[Service, named, whole]{
 	Spec: action.Spec{
 		ID: "adminAccount", Route: "GET /accounts/{account}", Summary: "Get an account.", Schema: "AdminAccount",
-		Commands: []action.Command{{Use: "show ACCOUNT", Short: "Show an account: tier, subscription, storage, credit, models", JSON: true}},
+		Commands: []action.Command{{Use: "show ACCOUNT", Short: "Show an account: tier, subscription, storage, credit, models"}},
 	},
 	Do: func(ctx context.Context, o Service, p named, _ operate.Attribution) (whole, error) {
 		a, err := o.Account(ctx, p.Account)

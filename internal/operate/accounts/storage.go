@@ -93,7 +93,7 @@ var setStorage = action.Of[Service, storageParams, storage]{
 		Summary: "Set the storage limit of an account. It takes effect within a second.",
 		Help:    map[string]string{"limit_bytes": "storage limit: 50GiB, 1073741824, none, or default (MILLRACE_ACCOUNT_STORAGE)"},
 		Commands: []action.Command{{
-			Use: "storage ACCOUNT", Short: "Show the stored bytes of an account, or change its storage limit", JSON: true,
+			Use: "storage ACCOUNT", Short: "Show the stored bytes of an account, or change its storage limit",
 			Long: `Show the stored bytes of an account: uploads, references, outputs of its jobs, copied answers of models and
 files of its editor, each by its size; or change its storage limit. At the limit, uploads, submissions and
 model calls are refused with 403 storage_quota_exceeded; accepted jobs keep their outputs. The change is in

@@ -50,7 +50,6 @@ type Spec struct {
 type Command struct {
 	Use, Short, Long, Example string // Use "" = no command
 
-	JSON           bool              // it has --json
 	Always         bool              // it writes JSON in any case
 	Temporal       bool              // it has the flags of Temporal
 	Set            map[string]string // parameters that the command itself gives
@@ -86,6 +85,9 @@ type Of[S, P, R any] struct {
 	// Stream writes answers as they come, in place of Do, if it returns true. JSON is nil for people.
 	Stream func(ctx context.Context, s S, p P, out *terminal.Printer, json func(v any) error) (bool, error)
 }
+
+// Done is the answer of --json of an action whose result says nothing.
+func Done[R any](R) any { return map[string]bool{"done": true} }
 
 // Incomplete is the error of an action that has done a part of its work. A command shows its answer, too.
 type Incomplete struct{ error }

@@ -67,7 +67,7 @@ var list = action.Of[Service, listParams, listed]{
 	Spec: action.Spec{
 		ID: "adminAssets", Route: "GET /assets", Summary: "List assets of all accounts, newest first.",
 		Schema: "AdminListed", Member: "assets", List: true, Redact: true,
-		Commands: []action.Command{{Use: "list", Short: "List assets, newest first", JSON: true}},
+		Commands: []action.Command{{Use: "list", Short: "List assets, newest first"}},
 	},
 	Do: func(ctx context.Context, s Service, p listParams, _ operate.Attribution) (l listed, err error) {
 		owner, names, err := operate.Selected(ctx, s.Pool, p.Account)

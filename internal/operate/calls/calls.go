@@ -92,7 +92,7 @@ var list = action.Of[Service, listParams, listed]{
 		Help: map[string]string{
 			"status": "queued, admitted, dispatching, running, answered, succeeded, failed, canceled, unknown; any of several",
 		},
-		Commands: []action.Command{{Use: "list", Short: "List model calls, newest first", JSON: true}},
+		Commands: []action.Command{{Use: "list", Short: "List model calls, newest first"}},
 	},
 	Do: func(ctx context.Context, s Service, p listParams, _ operate.Attribution) (l listed, err error) {
 		q := calls.Query{Model: p.Model, Before: p.Before, Limit: p.Limit}
@@ -121,7 +121,7 @@ var used = action.Of[Service, operate.Period, sums]{
 	Spec: action.Spec{
 		ID: "adminCallUsage", Route: "GET /calls/usage", Schema: "AdminUsage", Member: "usage", List: true,
 		Summary:  "Get the calls and charges by day, account and model.",
-		Commands: []action.Command{{Use: "usage", Short: "Add up calls and charges by day, account and model", JSON: true}},
+		Commands: []action.Command{{Use: "usage", Short: "Add up calls and charges by day, account and model"}},
 	},
 	Do: func(ctx context.Context, s Service, p operate.Period, _ operate.Attribution) (sums, error) {
 		w, err := p.Window(ctx, s.Pool)
@@ -237,8 +237,8 @@ var replay = action.Of[Service, replayParams, []histories.Replayed]{
 		Long: `Download the workflow history of each named call, or of the newest ones, from Temporal and replay it
 against the workflow code of this binary. The exit code is 1 if a history diverges, and also if none could be
 replayed. The command changes nothing and sends no request to a provider.`,
-		Example: "  millrace calls replay --limit 500\n  millrace calls replay 62e89ef5 --json",
-		JSON:    true, Temporal: true,
+		Example:  "  millrace calls replay --limit 500\n  millrace calls replay 62e89ef5 --json",
+		Temporal: true,
 	}}},
 	Do: func(ctx context.Context, s Service, p replayParams, _ operate.Attribution) ([]histories.Replayed, error) {
 		found, err := s.toReplay(ctx, p)

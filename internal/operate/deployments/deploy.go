@@ -164,7 +164,7 @@ var Deploy = action.Of[*Service, deployParams, deployed]{
 		ID: "adminDeploy", Route: "POST /accounts/{account}/deployments", Reason: action.Optional, Schema: "AdminDeployed",
 		Summary: "Publish a graph under a name: the first version answers calls, a later one answers nothing until it is promoted.",
 		Commands: []action.Command{{
-			Use: "deploy [FILE] --name NAME", Short: "Publish a graph under a name, with inputs and outputs by name", JSON: true,
+			Use: "deploy [FILE] --name NAME", Short: "Publish a graph under a name, with inputs and outputs by name",
 			Long: `Publish a graph: a workflow as the editor saved it, or a graph in API format. Its inputs and outputs are those
 of the editor's App Mode, those of a subgraph that stands alone, or those that --input and --output name.
 

@@ -22,7 +22,7 @@ type listParams struct {
 var list = action.Of[*Service, listParams, []Deployment]{
 	Spec: action.Spec{
 		ID: "adminDeployments", Route: "GET /accounts/{account}/deployments", Schema: "AdminDeployment", Member: "deployments", List: true,
-		Commands: []action.Command{{Use: "list", Short: "List the deployments of an account", JSON: true}},
+		Commands: []action.Command{{Use: "list", Short: "List the deployments of an account"}},
 	},
 	Do: func(ctx context.Context, o *Service, p listParams, _ operate.Attribution) ([]Deployment, error) {
 		found, err := o.Deployments.List(ctx, p.Account)
@@ -56,7 +56,7 @@ var show = action.Of[*Service, owned, Deployment]{
 	Spec: action.Spec{
 		ID: "adminDeployment", Route: "GET /accounts/{account}/deployments/{deployment}", Schema: "AdminDeployment",
 		Commands: []action.Command{{
-			Use: "show NAME", Short: "Show a deployment, with the inputs and outputs of the version that answers or of NAME@VERSION", JSON: true,
+			Use: "show NAME", Short: "Show a deployment, with the inputs and outputs of the version that answers or of NAME@VERSION",
 		}},
 	},
 	Do: func(ctx context.Context, o *Service, p owned, _ operate.Attribution) (Deployment, error) {
@@ -93,7 +93,7 @@ func (o *Service) version(ctx context.Context, p owned) (d deployment.Deployment
 }
 
 var versions = action.Of[*Service, owned, Deployment]{
-	Spec: action.Spec{Commands: []action.Command{{Use: "versions NAME", Short: "List the versions of a deployment", JSON: true}}},
+	Spec: action.Spec{Commands: []action.Command{{Use: "versions NAME", Short: "List the versions of a deployment"}}},
 	Do: func(ctx context.Context, o *Service, p owned, _ operate.Attribution) (Deployment, error) {
 		d, err := o.Deployments.Find(ctx, p.Account, p.Deployment)
 		return o.summary(d), err
@@ -132,7 +132,7 @@ var promote = action.Of[*Service, promoteParams, Deployment]{
 		ID: "adminPromoteDeployment", Route: "POST /accounts/{account}/deployments/{deployment}/promote", Schema: "AdminDeployment",
 		Reason: action.Optional, Help: map[string]string{"deployment": "the version, such as portrait@2"},
 		Commands: []action.Command{{
-			Use: "promote NAME", Short: "Let the version NAME@VERSION answer calls, all of them or a share", JSON: true,
+			Use: "promote NAME", Short: "Let the version NAME@VERSION answer calls, all of them or a share",
 			Example: "  millrace deployments promote portrait@2 --percent 10",
 		}},
 	},
@@ -165,7 +165,7 @@ func verb(name, method, short string, said func(Deployment) string,
 	return action.Of[*Service, owned, Deployment]{
 		Spec: action.Spec{
 			ID: "admin" + strings.ToUpper(name[:1]) + name[1:] + "Deployment", Route: route, Schema: "AdminDeployment", Reason: action.Optional,
-			Commands: []action.Command{{Use: name + " NAME", Short: short, JSON: true}},
+			Commands: []action.Command{{Use: name + " NAME", Short: short}},
 		},
 		Do: func(ctx context.Context, o *Service, p owned, by operate.Attribution) (Deployment, error) {
 			d, err := do(o.Deployments, ctx, p.Account, p.Deployment, deployment.By(by))
@@ -220,7 +220,7 @@ type changes struct {
 
 var diff = action.Of[*Service, diffParams, changes]{
 	Spec: action.Spec{Commands: []action.Command{{
-		Use: "diff NAME [VERSION]", Short: "Say what changed in NAME@VERSION since the version before, or since another one", JSON: true,
+		Use: "diff NAME [VERSION]", Short: "Say what changed in NAME@VERSION since the version before, or since another one",
 		Example: "  millrace deployments diff portrait@3 1",
 	}}},
 	Do: func(ctx context.Context, o *Service, p diffParams, _ operate.Attribution) (changes, error) {

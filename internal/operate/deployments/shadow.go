@@ -273,7 +273,7 @@ const shadowPoll = time.Second
 
 var shadow = action.Of[*Service, shadowParams, ShadowReport]{
 	Spec: action.Spec{Commands: []action.Command{{
-		Use: "shadow NAME", Short: "Run recorded inputs of the version that answers through NAME@VERSION, and compare", JSON: true,
+		Use: "shadow NAME", Short: "Run recorded inputs of the version that answers through NAME@VERSION, and compare",
 		Long: `Run the inputs of recorded calls through another version and pair each output with the original. The jobs are in no
 list of the account, are billed to nobody, send no messages, and wait for all other jobs; their outputs are kept
 for a day.`,

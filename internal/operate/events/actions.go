@@ -48,7 +48,7 @@ var list = action.Of[Service, listParams, page]{
 		Summary: "Search the events of all accounts, in the order of the log. Without from_position, the newest events are returned. " +
 			"If more is true, the search stopped at its limit or after a million positions; continue at before or from_position.",
 		Commands: []action.Command{{
-			Use: "list", Short: "List events in the order of the log: the newest ones, or from a position on", JSON: true,
+			Use: "list", Short: "List events in the order of the log: the newest ones, or from a position on",
 			Long: `List events in the order in which they were recorded: the newest that match or, with
 --from-position, the first that match from this position on. With --follow, continue with new
 events until interrupted; --json then writes one event on each line.
@@ -155,7 +155,7 @@ var show = action.Of[Service, showParams, detail]{
 	Spec: action.Spec{
 		ID: "adminEvent", Route: "GET /events/{position}", Schema: "AdminEvent", Summary: "Get one event, with the event that caused it.",
 		Commands: []action.Command{{
-			Use: "show POSITION", Short: "Show one event in full: time, stream, actor, reason and data", JSON: true,
+			Use: "show POSITION", Short: "Show one event in full: time, stream, actor, reason and data",
 		}},
 	},
 	Do: func(ctx context.Context, l Service, p showParams, _ operate.Attribution) (detail, error) {
@@ -184,7 +184,7 @@ var types = action.Of[Service, typesParams, counts]{
 		Summary: "List the types of events and how often each is recorded among the newest million positions, or in the whole log " +
 			"with whole=true.",
 		Commands: []action.Command{{
-			Use: "types", Short: "List the types of events, with their meaning and the number of recorded events", JSON: true,
+			Use: "types", Short: "List the types of events, with their meaning and the number of recorded events",
 			Long: `List the types of events that this version knows, and recorded types that it does not know. The
 command counts the newest million positions of the log; with --whole, all of them.`,
 		}},

@@ -33,7 +33,6 @@ type steps[P any] func(s Service, c *Changes, p P, by operate.Attribution) (do, 
 // many returns the action that changes the jobs that are named or that a filter selects.
 func many[P interface{ common() changeParams }](verb string, command action.Command, steps steps[P]) action.For[Service] {
 	name := strings.ToUpper(verb[:1]) + verb[1:]
-	command.JSON = true
 	help := maps.Clone(chosenHelp)
 	help["credential-env"] = "environment variable with the credential for the services that the graph calls"
 	return action.Of[Service, P, changed]{

@@ -18,8 +18,8 @@ var replay = action.Of[Service, chosen, []histories.Replayed]{
 workflow code of this binary. A history that diverges is reported with the diverging step. The exit
 code is 1 if a history diverges, and also if none could be replayed, so that a pipeline does not pass
 without histories. The command changes nothing.`,
-		Example: "  millrace jobs replay --since 24h --limit 500\n  millrace jobs replay 62e89ef5 --json",
-		JSON:    true, Temporal: true,
+		Example:  "  millrace jobs replay --since 24h --limit 500\n  millrace jobs replay 62e89ef5 --json",
+		Temporal: true,
 	}}},
 	Do: func(ctx context.Context, s Service, p chosen, _ operate.Attribution) ([]histories.Replayed, error) {
 		found, err := s.recorded(ctx, p)

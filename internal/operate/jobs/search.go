@@ -112,7 +112,7 @@ var list = action.Of[Service, listParams, listed]{
 			"class":   "select jobs in which a node of this class ran or failed",
 		},
 		Commands: []action.Command{{
-			Use: "list", Short: "List jobs, newest first", JSON: true,
+			Use: "list", Short: "List jobs, newest first",
 			Example: "  millrace jobs list --status failed,canceled --since 24h --account acme",
 		}},
 	},

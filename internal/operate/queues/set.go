@@ -49,5 +49,6 @@ var Set = action.Of[Service, setParams, namedStates]{
 	},
 	Show: func(out *terminal.Printer, _ setParams, r namedStates) { printStates(out, r) },
 	Body: func(r namedStates) any { return r.states[0] },
+	JSON: func(r namedStates) any { return r.states[0] },
 	Back: func(setParams, namedStates) string { return "/queues" },
 }.Untyped()

@@ -19,7 +19,7 @@ var status = action.Of[Service, statusParams, namedStates]{
 		ID: "adminQueues", Route: "GET /queues", Summary: "List the queues: mode, queued and running jobs.",
 		Schema: "AdminQueue", Member: "queues", List: true,
 		Commands: []action.Command{{
-			Use: "status [--account ACCOUNT]", Short: "Show the state of queues, with its time and reason", JSON: true,
+			Use: "status [--account ACCOUNT]", Short: "Show the state of queues, with its time and reason",
 			Long: `Show the mode of all queues together, and of each account whose queue is not open or has jobs.`,
 		}},
 	},

@@ -86,7 +86,7 @@ func Actions[S Reader](t Texts) []action.For[S] {
 		}
 	}
 	show := get("", "", t.State, "AdminState", action.Command{
-		Use: "show ID", Short: "Show the state of " + t.A + ", now or at any version or time", JSON: true, Temporal: true,
+		Use: "show ID", Short: "Show the state of " + t.A + ", now or at any version or time", Temporal: true,
 		Long: "Show the state of " + t.A + `, folded from its events: now or, with --at, at a version or a time.
 With --workflow, show its events together with the steps of its workflow in Temporal.`,
 		Example: strings.ReplaceAll(`  millrace NOUNs show 62e89ef5 --at 7
@@ -102,13 +102,13 @@ With --workflow, show its events together with the steps of its workflow in Temp
 			return s.State(ctx, p.ID, p.At)
 		}),
 		answered(get("Events", "/events", "List all events of "+t.A+", with their actors and causes.", "AdminHistory", action.Command{
-			Use: "events ID", Short: "List every event of " + t.A + ", with time, position, actor and reason", JSON: true,
+			Use: "events ID", Short: "List every event of " + t.A + ", with time, position, actor and reason",
 		}), func(ctx context.Context, s S, p idParams) (Answer, error) { return s.Events(ctx, p.ID) }),
 		answered(get("Timeline", "/timeline", "Get the timeline of "+t.A+": how long it waited and ran.", t.Phases, action.Command{
-			Use: "timeline ID", Short: "Show how " + t.A + " used its time: waits, " + t.Parts + ", attempts, workers", JSON: true,
+			Use: "timeline ID", Short: "Show how " + t.A + " used its time: waits, " + t.Parts + ", attempts, workers",
 		}), func(ctx context.Context, s S, p idParams) (Answer, error) { return s.Timeline(ctx, p.ID) }),
 		answered(get("Diff", "/diff", "Compare "+t.A+" with another.", t.Diff, action.Command{
-			Use: "diff ID ID", Short: "Show the differences between two " + t.Noun + "s: " + t.Differ, JSON: true,
+			Use: "diff ID ID", Short: "Show the differences between two " + t.Noun + "s: " + t.Differ,
 		}), func(ctx context.Context, s S, p diffParams) (Answer, error) { return s.Diff(ctx, p.ID, p.With) }),
 		answered(get("Workflow", "/workflow", "List the events of "+t.A+" beside those of its workflows.", "AdminBesideWorkflow"),
 			func(ctx context.Context, s S, p idParams) (Answer, error) { return s.Workflow(ctx, p.ID, "") }),

@@ -46,7 +46,7 @@ answer names the server only. It renews what tokens have registered; what an ope
 			"expires_in": "remove the server unless it is added again within this time, in requests a number of seconds; 0 = never",
 		},
 		Commands: []action.Command{{
-			Use: "add URL [--label NAME]… --reason TEXT", Short: "Register a server", JSON: true,
+			Use: "add URL [--label NAME]… --reason TEXT", Short: "Register a server",
 			Label: "Register a server", Warning: "Every process reads the classes of the server, and jobs are placed on it.",
 		}},
 	},

@@ -35,7 +35,7 @@ var compare = action.Of[*Service, diffParams, []difference]{
 		Summary:  "Compare a server with another: versions, and what their node classes take and give.",
 		Detail:   `Both are compared as they were when they last answered. Texts and the files that a server has are not compared.`,
 		Refusal:  map[int]string{409: "The classes of a server are not known, because it has never answered."},
-		Commands: []action.Command{{Use: "diff REF REF", Short: "Show in what two servers differ", JSON: true}},
+		Commands: []action.Command{{Use: "diff REF REF", Short: "Show in what two servers differ"}},
 	},
 	Do: func(ctx context.Context, o *Service, p diffParams, _ operate.Attribution) ([]difference, error) {
 		a, docA, err := o.offers(ctx, p.ID)

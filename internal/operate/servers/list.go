@@ -32,7 +32,7 @@ var list = action.Of[*Service, struct{}, listed]{
 	Spec: action.Spec{
 		ID: "adminServers", Route: "GET /servers", Schema: "AdminServers",
 		Summary:  "List the ComfyUI servers, and the segments that wait for a server.",
-		Commands: []action.Command{{Use: "list", Short: "List the servers with the result of their last check", JSON: true}},
+		Commands: []action.Command{{Use: "list", Short: "List the servers with the result of their last check"}},
 	},
 	Do: func(ctx context.Context, o *Service, _ struct{}, _ operate.Attribution) (listed, error) {
 		all, err := o.Store.Servers(ctx)

@@ -35,7 +35,7 @@ var logs = action.Of[*Service, logParams, logLines]{
 read it. Lines are as the process wrote them: node packs may write what jobs contain.`,
 		Refusal: map[int]string{409: "Millrace did not start the process of this server, or its log is on another machine."},
 		Commands: []action.Command{{
-			Use: "logs REF [--lines N]", Short: "Show what the process of a server that Millrace started has written", JSON: true,
+			Use: "logs REF [--lines N]", Short: "Show what the process of a server that Millrace started has written",
 		}},
 	},
 	Do: func(ctx context.Context, o *Service, p logParams, _ operate.Attribution) (logLines, error) {

@@ -52,7 +52,7 @@ var listTokens = action.Of[*Service, struct{}, []token]{
 	Spec: action.Spec{
 		ID: "adminServerTokens", Route: "GET /servers/tokens", Schema: "AdminServerToken", Member: "tokens", List: true,
 		Summary:  "List the registration tokens, with which machines register themselves, revoked ones included.",
-		Commands: []action.Command{{Use: "list", Short: "List the tokens by their first characters", JSON: true}},
+		Commands: []action.Command{{Use: "list", Short: "List the tokens by their first characters"}},
 	},
 	Do: func(ctx context.Context, o *Service, _ struct{}, _ operate.Attribution) ([]token, error) {
 		all, err := o.Store.Tokens(ctx)

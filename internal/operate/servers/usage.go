@@ -17,7 +17,7 @@ var usage = action.Of[*Service, operate.Period, []serverusage.Day]{
 	Spec: action.Spec{
 		ID: "adminServerUsage", Route: "GET /servers/usage", Schema: "AdminServerUsage", Member: "usage", List: true,
 		Summary:  "Get the time on servers and its cost, by day (UTC), account and server, newest day first.",
-		Commands: []action.Command{{Use: "usage", Short: "Add up time on servers and its cost by day, account and server", JSON: true}},
+		Commands: []action.Command{{Use: "usage", Short: "Add up time on servers and its cost by day, account and server"}},
 	},
 	Do: func(ctx context.Context, o *Service, p operate.Period, _ operate.Attribution) ([]serverusage.Day, error) {
 		w, err := p.Window(ctx, o.Pool)

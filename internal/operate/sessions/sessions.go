@@ -43,7 +43,7 @@ var list = action.Of[Service, listParams, []session.Session]{
 	Spec: action.Spec{
 		ID: "adminSessions", Route: "GET /sessions", Summary: "List the sessions of people, newest first, at most 1,000.",
 		Schema: "AdminSession", Member: "sessions", List: true,
-		Commands: []action.Command{{Use: "list [--all]", Short: "List the sessions in force", JSON: true}},
+		Commands: []action.Command{{Use: "list [--all]", Short: "List the sessions in force"}},
 	},
 	Do: func(ctx context.Context, o Service, p listParams, _ operate.Attribution) ([]session.Session, error) {
 		return o.Sessions(ctx, p.All)
@@ -80,7 +80,7 @@ var End = action.Of[Service, endParams, []session.Session]{
 		Summary: "End a session by its id, or all those of a person by the person's name or id. The browser is refused from then on.",
 		Page:    "/sessions/:session/end", Reason: action.Required, Schema: "AdminSession", Member: "sessions", List: true,
 		Commands: []action.Command{{
-			Use: "end SESSION --reason TEXT", Short: "End a session, or all those of a person, at once", JSON: true,
+			Use: "end SESSION --reason TEXT", Short: "End a session, or all those of a person, at once",
 			Label: "End", Danger: true, Warning: "The browser is refused from now on. The person may sign in again unless the provider refuses it.",
 		}},
 	},

@@ -28,7 +28,7 @@ var list = action.Of[Service, struct{}, []View]{
 	Spec: action.Spec{
 		ID: "adminViews", Route: "GET /views", Member: "views", List: true,
 		Summary:  "List the views: how far each lags behind the log, and its halted streams.",
-		Commands: []action.Command{{Use: "list", Short: "Show the views, with their positions and halted streams", JSON: true}},
+		Commands: []action.Command{{Use: "list", Short: "Show the views, with their positions and halted streams"}},
 	},
 	Do: func(ctx context.Context, v Service, _ struct{}, _ operate.Attribution) ([]View, error) {
 		return v.Views(ctx)
@@ -114,7 +114,7 @@ type foldParams struct {
 // foldAll rebuilds or checks one view or all, each after the other, also if one fails.
 var foldAll = action.Of[Service, foldParams, []Result]{
 	Spec: action.Spec{Reason: action.Optional, Commands: []action.Command{{
-		Use: "rebuild [NAME]", Short: "Fold a view again from the log, or all of them", JSON: true,
+		Use: "rebuild [NAME]", Short: "Fold a view again from the log, or all of them",
 		Long: `Fold one view, or all of them, again from the start of the log. The live view stays in
 use until the new one replaces it at the same position. An interrupted rebuild changes
 nothing.
@@ -197,4 +197,5 @@ var Resume = action.Of[Service, resumeParams, struct{}]{
 		out.Printf("%s continues with %s\n", p.View, p.Stream)
 	},
 	Back: func(resumeParams, struct{}) string { return "/views" },
+	JSON: action.Done[struct{}],
 }.Untyped()

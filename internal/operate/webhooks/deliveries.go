@@ -29,8 +29,8 @@ var deliveries = action.Of[*Service, deliveryParams, webhook.Page]{
 		ID: "adminWebhookDeliveries", Route: "GET /webhooks/deliveries", Member: "deliveries", List: true, Next: true,
 		Summary: "List deliveries of all accounts, newest first. Deliveries with status dead are dead letters.",
 		Commands: []action.Command{
-			{Use: "deliveries", Short: "List deliveries, newest first", JSON: true},
-			{Use: "dead", Short: "List dead letters: deliveries that were abandoned", JSON: true, Set: map[string]string{"status": "dead"}},
+			{Use: "deliveries", Short: "List deliveries, newest first"},
+			{Use: "dead", Short: "List dead letters: deliveries that were abandoned", Set: map[string]string{"status": "dead"}},
 		},
 	},
 	Do: func(ctx context.Context, o *Service, p deliveryParams, _ operate.Attribution) (webhook.Page, error) {

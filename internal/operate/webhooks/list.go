@@ -18,7 +18,7 @@ var list = action.Of[*Service, listParams, []Webhook]{
 	Spec: action.Spec{
 		ID: "adminWebhooks", Route: "GET /webhooks", Summary: "List the webhooks of all accounts, without their URLs.",
 		Schema: "AdminWebhook", Member: "webhooks", List: true,
-		Commands: []action.Command{{Use: "list", Short: "List webhooks", JSON: true}},
+		Commands: []action.Command{{Use: "list", Short: "List webhooks"}},
 	},
 	Do: func(ctx context.Context, o *Service, p listParams, _ operate.Attribution) ([]Webhook, error) {
 		accounts := []string{p.Account}

@@ -69,6 +69,7 @@ var rotate = action.Of[*Service, named, string]{
 		return secret, err
 	},
 	Show: func(out *terminal.Printer, _ named, secret string) { out.Printf("%s\n", secret) },
+	JSON: func(secret string) any { return map[string]string{"secret": secret} },
 }.Untyped()
 
 // done is the answer to a change of an endpoint.
