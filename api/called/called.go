@@ -230,8 +230,7 @@ func (s *Service) Outputs(by Caller, j job.Job) map[string]any {
 		outputs[j.Deployment.Output(id)] = []File{}
 	}
 	for _, n := range j.Outputs {
-		_, _, real := n.Within.Places(n.Node)
-		name := j.Deployment.Output(real)
+		name, _ := j.Deployment.OutputOf(n)
 		if name == "" {
 			continue
 		}

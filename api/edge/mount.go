@@ -1,11 +1,11 @@
 package edge
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -32,12 +32,8 @@ const DeploymentHeader = "X-Millrace-Deployment"
 
 type mountKey struct{}
 
-// mountPoint is the deployment of a request's path, as it was written.
-type mountPoint struct {
-	path    string // "/deployment/portrait"
-	name    string
-	version string // "" = none
-}
+// mountPoint is the deployment of a request's path, as it was written, with the version if it names one.
+type mountPoint struct{ path, name string } // "/deployment/portrait", "portrait"
 
 // mounted serves the v2 API below the paths of deployments by the routes of the v2 API. Links to files stay below the path too.
 func mounted(next http.Handler) http.Handler {
@@ -49,8 +45,7 @@ func mounted(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		m := mountPoint{path: (&url.URL{Path: mountPrefix + name}).EscapedPath()}
-		m.name, m.version, _ = strings.Cut(name, "@")
+		m := mountPoint{(&url.URL{Path: mountPrefix + name}).EscapedPath(), name}
 		r = r.WithContext(context.WithValue(r.Context(), mountKey{}, m))
 		u := *r.URL
 		u.Path = path
@@ -90,30 +85,19 @@ func (e *Edge) findMount(c *gin.Context) error {
 	if !ok {
 		return nil
 	}
-	if e.Deployments == nil {
+	name, version, err := deployment.Reference(point.name)
+	if err != nil || e.Deployments == nil {
 		return deployment.ErrNone(point.name)
 	}
-	d, err := e.Deployments.Find(c.Request.Context(), Caller(c).Account, point.name)
-	if err == nil && !Caller(c).Calls(d.Name) {
+	d, err := e.Deployments.Find(c.Request.Context(), Caller(c).Account, name)
+	if err == nil && (!Caller(c).Calls(d.Name) || version > len(d.Versions)) {
 		err = deployment.ErrNone(point.name)
 	}
 	if err != nil {
 		return err
 	}
-	m := &Mounted{Deployment: d}
-	if point.version != "" {
-		number, err := strconv.Atoi(point.version)
-		if _, ok := d.Version(number); err != nil || !ok {
-			return deployment.ErrNone(point.name + "@" + point.version)
-		}
-		m.Pinned = number
-	}
-	c.Set(mountedKey, m)
-	answers := d.Live
-	if m.Pinned > 0 {
-		answers = m.Pinned
-	}
-	NameVersion(c, d.Name, answers)
+	c.Set(mountedKey, &Mounted{Deployment: d, Pinned: version})
+	NameVersion(c, d.Name, cmp.Or(version, d.Live))
 	return nil
 }
 

@@ -56,8 +56,7 @@ func (n Names) Job(j job.Job) job.Job {
 	}
 	named := make([]job.NodeOutput, 0, len(j.Outputs))
 	for _, out := range j.Outputs {
-		_, _, real := out.Within.Places(out.Node)
-		if name := n.called.Output(real); name != "" {
+		if name, _ := n.called.OutputOf(out); name != "" {
 			out.Node, out.Within = name, nil
 			named = append(named, out)
 		}

@@ -58,6 +58,13 @@ func TestADeploymentFromAFile(t *testing.T) {
 	require.Contains(t, c.refused("deploy", "-f", write("none.yaml", "name: portrait\n")), "must have a name and a graph")
 	require.Contains(t, c.refused("deploy", filepath.Join(dir, "graph.json"), "--name", "Pörtrait"), "lower-case letters")
 
+	for _, wrong := range []string{"portrait@0", "portrait@", "portrait@-1", "portrait@+2", "portrait@02", "portrait@latest"} {
+		for _, command := range []string{"show", "promote", "shadow", "stop"} {
+			require.Contains(t, c.refused("deployments", command, wrong),
+				"NAME takes the name of a deployment, or of a version such as portrait@2", "%s %s", command, wrong)
+		}
+	}
+
 	// A picture that a node saved carries its graph.
 	r, made := c.call("portrait", `{}`)
 	require.Equal(t, http.StatusCreated, r.status, r.body)
@@ -117,7 +124,8 @@ func TestVersionsWithBadInput(t *testing.T) {
 	require.Equal(t, http.StatusOK, status, body)
 	r, _ = c.call("unicode", `{"größe":12,"色":7}`)
 	require.Equal(t, http.StatusCreated, r.status, r.body)
-	status, body = c.tryDeploy("equal", graph, `"inputs":["Größe=9001.width","grösse =9001.color","GRÖSSE=9001.height"],"outputs":["9002"]`)
+	equal := `"inputs":["Größe=9001.width","grösse =9001.color","GRÖSSE=9001.height"],"outputs":["9002"]`
+	status, body = c.tryDeploy("equal", graph, equal)
 	require.Contains(t, []int{http.StatusBadRequest, http.StatusUnprocessableEntity}, status, body)
 	many := make([]string, 500)
 	for i := range many {

@@ -15,6 +15,7 @@ import (
 
 // shadowReport is what the command prints.
 type shadowReport struct {
+	Run      string
 	Calls    int
 	Version  int
 	Outcomes map[string]int
@@ -40,9 +41,9 @@ func (c *client) command(args ...string) string {
 	return out
 }
 
-func (c *client) shadowed(version string) (r shadowReport) {
+func (c *client) shadowed(version string, flags ...string) (r shadowReport) {
 	c.t.Helper()
-	out := c.command("deployments", "shadow", version, "--since", "1h", "--json")
+	out := c.command(append([]string{"deployments", "shadow", version, "--since", "1h", "--json"}, flags...)...)
 	require.NoError(c.t, json.Unmarshal([]byte(out[strings.Index(out, "{"):]), &r), out)
 	return r
 }
@@ -76,6 +77,11 @@ func TestAShadowOfRecordedCalls(t *testing.T) {
 	same := c.shadowed("portrait@1")
 	require.Equal(t, calls, same.Calls)
 	require.Equal(t, map[string]int{"identical": calls}, same.Outcomes, "%+v", same.Pairs)
+	begun := c.shadowed("portrait@1", "--no-wait")
+	later := c.shadowed("portrait", "--run", begun.Run)
+	require.Equal(t, map[string]int{"identical": calls}, later.Outcomes, "%+v", later.Pairs)
+	require.Equal(t, []any{begun.Run, 1}, []any{later.Run, later.Version})
+	require.Contains(t, c.refused("deployments", "shadow", "portrait", "--run", "none"), "shadow run none: portrait has no such run")
 	require.Equal(t, before, c.readable(), "no client sees anything of it")
 
 	// Another height is another picture of each call; a graph without the input refuses the calls that give it.

@@ -4,11 +4,11 @@
 package deployments
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/gin-gonic/gin"
 
@@ -131,19 +131,15 @@ type Found struct {
 
 // find returns the deployment of the visitor's account that the path names, as portrait or portrait@2.
 func (s *Section) find(c *gin.Context, v page.Visitor) (Found, error) {
-	name, digits, pinned := strings.Cut(c.Param("name"), "@")
-	d, err := s.Deployments.Find(c.Request.Context(), v.Account, name)
+	name, version, err := deployment.Reference(c.Param("name"))
 	if err != nil {
 		return Found{}, err
 	}
-	f := Found{d, d.Live, pinned}
-	if pinned {
-		f.Shown, err = strconv.Atoi(digits)
-		if _, ok := d.Version(f.Shown); !ok || err != nil {
-			return Found{}, fault.New(fault.NotFound, fault.CodeVersionNotFound, "The deployment %s has no version %.20q.", d.Name, digits)
-		}
+	d, err := s.Deployments.Find(c.Request.Context(), v.Account, name)
+	if err == nil && version > len(d.Versions) {
+		err = fault.New(fault.NotFound, fault.CodeVersionNotFound, "The deployment %s has no version %d.", d.Name, version)
 	}
-	return f, nil
+	return Found{d, cmp.Or(version, d.Live), version > 0}, err
 }
 
 // path returns the path below Base of the page of a deployment.

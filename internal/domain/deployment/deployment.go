@@ -7,6 +7,8 @@ import (
 	"encoding/binary"
 	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/zeebo/blake3"
@@ -41,6 +43,18 @@ func CheckName(name string) error {
 			"the name %.80q of a deployment must have 1 to 63 lower-case letters, digits and inner hyphens, and not be a UUID", name)
 	}
 	return nil
+}
+
+// Reference returns the deployment and the version that a text such as "portrait@2" names; 0 = no version.
+func Reference(text string) (name string, version int, err error) {
+	name, digits, named := strings.Cut(text, "@")
+	if named {
+		version, err = strconv.Atoi(digits)
+	}
+	if err != nil || named && (version < 1 || strconv.Itoa(version) != digits) {
+		return "", 0, fault.New(fault.Invalid, fault.CodeInvalidRequest, "%.80q names no version; write it as portrait@2", text)
+	}
+	return name, version, nil
 }
 
 // State is the recorded state of a deployment. Whether a version can run depends on the servers and is not recorded.

@@ -1,17 +1,22 @@
 package deployment
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
 )
 
 const (
 	driftChecked = 2 * time.Second  // how often a process asks whether classes have changed
 	driftAnew    = 10 * time.Minute // how often versions are compared although no class has changed in this process
+	driftAgain   = time.Minute      // how soon they are compared again after a failure
 	driftPage    = 100              // deployments that are read at once
 )
 
@@ -34,61 +39,69 @@ func (s *Service) WatchDrift(ctx context.Context, log *slog.Logger) error {
 		seen, last = now, time.Now()
 		if err := s.NoteDrift(ctx); err != nil && ctx.Err() == nil {
 			log.Warn("definitions of the classes of deployments not compared; this is repeated", "error", err)
-			seen = 0
+			last = last.Add(driftAgain - driftAnew)
 		}
 	}
 }
 
-// NoteDrift compares the classes of all versions that answer calls with their definitions now, and records what has changed since
-// the last comparison.
+// NoteDrift compares the classes of all versions that answer calls, or that are marked as drifted, with their definitions now, and
+// records what has changed since the last comparison. It passes over a deployment that cannot be read; the error counts those.
 func (s *Service) NoteDrift(ctx context.Context) error {
+	var first error
+	failed := 0
 	for after := ID(""); ; {
 		page, err := s.Store.After(ctx, after, driftPage)
 		if err != nil {
-			return err
+			return errors.Join(first, err)
 		}
 		for _, d := range page {
-			if err := s.noteDrift(ctx, d); err != nil {
-				return err
+			err := s.noteDrift(ctx, d)
+			if err != nil && fault.CodeOf(err) != fault.CodeDeploymentNotFound { // it may have been deleted meanwhile
+				first, failed = cmp.Or(first, fmt.Errorf("deployment %s: %w", d.ID, err)), failed+1
 			}
 		}
-		if len(page) < driftPage {
-			return nil
+		if len(page) < driftPage || ctx.Err() != nil {
+			break
 		}
 		after = page[len(page)-1].ID
 	}
+	if failed > 1 {
+		return fmt.Errorf("%d deployments; the first is %w", failed, first)
+	}
+	return first
 }
 
-func (s *Service) noteDrift(ctx context.Context, d Deployment) error {
-	now := map[int][]string{}
-	for _, number := range []int{d.Live, d.Share.Version} {
-		v, ok := d.Version(number)
-		if !ok {
-			continue
-		}
-		version, err := s.contents.callee(ctx, v.Digest)
-		if err != nil {
-			return err
-		}
-		changed, err := version.Changed(s.Validator.Classes)
-		if err != nil {
-			return err
-		}
-		for _, name := range v.Drifted { // a class whose servers are away now has the definition that it had
-			if _, known := s.Validator.Classes.Lookup(name); !known {
-				changed = append(changed, name)
+func (s *Service) noteDrift(ctx context.Context, of Deployment) error {
+	_, err := s.change(ctx, of.Account, string(of.ID), By{Actor: "millrace"}, func(d Deployment) (events []eventlog.Event, _ error) {
+		for _, v := range d.Versions {
+			if v.Number != d.Live && v.Number != d.Share.Version && len(v.Drifted) == 0 {
+				continue
 			}
-		}
-		slices.Sort(changed)
-		now[number] = changed
-	}
-	_, err := s.change(ctx, d.Account, string(d.ID), By{Actor: "millrace"}, func(d Deployment) (events []eventlog.Event, _ error) {
-		for number, classes := range now {
-			if v, ok := d.Version(number); ok && !slices.Equal(v.Drifted, classes) {
-				events = append(events, eventlog.NewEvent(TypeDrifted, DriftedV1{Version: number, Classes: classes}))
+			changed, err := s.drifted(ctx, v)
+			if err != nil {
+				return nil, err
+			}
+			if !slices.Equal(v.Drifted, changed) {
+				events = append(events, eventlog.NewEvent(TypeDrifted, DriftedV1{Version: v.Number, Classes: changed}))
 			}
 		}
 		return events, nil
 	})
 	return err
+}
+
+// drifted returns the classes of a version whose definitions have changed, in alphabetical order.
+func (s *Service) drifted(ctx context.Context, v Version) ([]string, error) {
+	version, err := s.contents.callee(ctx, v.Digest)
+	if err != nil {
+		return nil, err
+	}
+	changed, err := version.Changed(s.Validator.Classes)
+	for _, name := range v.Drifted { // a class whose servers are away now has the definition that it had
+		if _, known := s.Validator.Classes.Lookup(name); !known {
+			changed = append(changed, name)
+		}
+	}
+	slices.Sort(changed)
+	return changed, err
 }

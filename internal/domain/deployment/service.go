@@ -39,7 +39,7 @@ type Store interface {
 	Recent(account, name string) (Deployment, bool)
 	// List returns the deployments of an account in order of their names.
 	List(ctx context.Context, account string) ([]Deployment, error)
-	// After returns deployments of all accounts in order of their ids, those after an id.
+	// After returns the ids and accounts of deployments of all accounts in order of their ids, those after an id.
 	After(ctx context.Context, after ID, limit int) ([]Deployment, error)
 	// Commit records a change, all or nothing. A deployment at another revision, and a new deployment whose name is taken, are
 	// Conflict (eventlog.ErrVersion). A new deployment of an account that has MaxDeployments is Exhausted.

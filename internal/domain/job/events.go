@@ -2,6 +2,7 @@ package job
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -56,6 +57,13 @@ type Deployed struct {
 
 // Output returns the name of the output that a node makes, "" for another node.
 func (d *Deployed) Output(node string) string { return d.Outputs[node] }
+
+// OutputOf returns the name of the output to which a node's output belongs, and the rest of the id of a node that expansion made,
+// which is "" for a node of the graph. A name of "" means that callers do not see the output.
+func (d *Deployed) OutputOf(out NodeOutput) (name, inner string) {
+	_, _, root := out.Within.Places(out.Node)
+	return d.Output(root), strings.TrimPrefix(out.Node, root)
+}
 
 // AdmittedV1 records that the job got a slot: the run may start.
 type AdmittedV1 struct {

@@ -48,8 +48,11 @@ const (
 
 // States returns every state.
 func States() []State {
-	return append([]State{Queued, Running, Canceling}, FinalStates()...)
+	return append(OpenStates(), FinalStates()...)
 }
+
+// OpenStates returns the states of a job that has not ended.
+func OpenStates() []State { return []State{Queued, Running, Canceling} }
 
 // FinalStates returns the states that a job does not leave.
 func FinalStates() []State { return []State{Succeeded, Failed, Canceled, Expired} }

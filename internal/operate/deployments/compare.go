@@ -8,6 +8,8 @@ import (
 	_ "image/jpeg" // pictures of outputs
 	_ "image/png"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
@@ -42,10 +44,16 @@ func (o *Service) compare(ctx context.Context, of, now job.Job) (all []Compared,
 	return all, nil
 }
 
+// filesOf returns the files of a job's outputs by name. Nodes that expansion made are in order of their ids: they may end in any order.
 func filesOf(j job.Job) map[string][]job.OutputFile {
 	found := map[string][]job.OutputFile{}
-	for _, out := range j.Outputs {
-		if name := j.Deployment.Output(out.Node); name != "" {
+	made := slices.SortedStableFunc(slices.Values(j.Outputs), func(a, b job.NodeOutput) int {
+		_, left := j.Deployment.OutputOf(a)
+		_, right := j.Deployment.OutputOf(b)
+		return strings.Compare(left, right)
+	})
+	for _, out := range made {
+		if name, _ := j.Deployment.OutputOf(out); name != "" {
 			found[name] = append(found[name], out.Files...)
 		}
 	}
@@ -57,7 +65,7 @@ func outputsOf(of ...job.Job) (names []string) {
 	seen := map[string]bool{"": true}
 	for _, j := range of {
 		for _, out := range j.Outputs {
-			if name := j.Deployment.Output(out.Node); !seen[name] {
+			if name, _ := j.Deployment.OutputOf(out); !seen[name] {
 				names, seen[name] = append(names, name), true
 			}
 		}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/domain/deployment"
-	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/action"
 	"github.com/millrace-dev/millrace/internal/operate/terminal"
@@ -82,7 +81,7 @@ var show = action.Of[*Service, owned, Deployment]{
 
 // version returns the deployment and the version that parameters name; without one, the version that answers.
 func (o *Service) version(ctx context.Context, p owned) (d deployment.Deployment, version int, err error) {
-	name, version, err := split(p.Deployment)
+	name, version, err := p.Deployment.split()
 	if err != nil {
 		return d, 0, err
 	}
@@ -95,7 +94,7 @@ func (o *Service) version(ctx context.Context, p owned) (d deployment.Deployment
 var versions = action.Of[*Service, owned, Deployment]{
 	Spec: action.Spec{Commands: []action.Command{{Use: "versions NAME", Short: "List the versions of a deployment"}}},
 	Do: func(ctx context.Context, o *Service, p owned, _ operate.Attribution) (Deployment, error) {
-		d, err := o.Deployments.Find(ctx, p.Account, p.Deployment)
+		d, err := o.Deployments.Find(ctx, p.Account, string(p.Deployment))
 		return o.summary(d), err
 	},
 	JSON: func(d Deployment) any { return d.Versions },
@@ -137,10 +136,7 @@ var promote = action.Of[*Service, promoteParams, Deployment]{
 		}},
 	},
 	Do: func(ctx context.Context, o *Service, p promoteParams, by operate.Attribution) (Deployment, error) {
-		name, version, err := split(p.Deployment)
-		if err == nil && version == 0 {
-			err = fault.New(fault.Invalid, fault.CodeInvalidRequest, "name the version, such as %.80s@2", p.Deployment)
-		}
+		name, version, err := p.Deployment.version()
 		if err != nil {
 			return Deployment{}, err
 		}
@@ -168,7 +164,7 @@ func verb(name, method, short string, said func(Deployment) string,
 			Commands: []action.Command{{Use: name + " NAME", Short: short}},
 		},
 		Do: func(ctx context.Context, o *Service, p owned, by operate.Attribution) (Deployment, error) {
-			d, err := do(o.Deployments, ctx, p.Account, p.Deployment, deployment.By(by))
+			d, err := do(o.Deployments, ctx, p.Account, string(p.Deployment), deployment.By(by))
 			return o.summary(d), err
 		},
 		Show: func(out *terminal.Printer, _ owned, d Deployment) { out.Printf("%s: %s\n", d.Name, said(d)) },
@@ -230,7 +226,7 @@ var diff = action.Of[*Service, diffParams, changes]{
 		}
 		older := max(newer-1, 1)
 		if p.Than != "" {
-			if _, older, err = split("@" + p.Than); err != nil {
+			if _, older, err = deployment.Reference(d.Name + "@" + p.Than); err != nil {
 				return changes{}, err
 			}
 		}

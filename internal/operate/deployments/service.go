@@ -5,8 +5,6 @@ package deployments
 import (
 	"context"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/domain/account"
@@ -67,20 +65,36 @@ func (o *Service) Resolve(ctx context.Context, _, text string) (string, error) {
 
 // owned are the parameters of actions on one deployment.
 type owned struct {
-	Account    string `name:"account" resolve:"account" default:"local" help:"name or id of the account"`
-	Deployment string `name:"deployment" arg:"NAME" help:"name or id of the deployment"`
+	Account    string    `name:"account" resolve:"account" default:"local" help:"name or id of the account"`
+	Deployment reference `name:"deployment" arg:"NAME" help:"name or id of the deployment"`
 }
 
-// split returns the deployment and the version that a text such as "portrait@2" names; 0 = no version.
-func split(text string) (name string, version int, err error) {
-	name, digits, given := strings.Cut(text, "@")
-	if !given {
-		return name, 0, nil
+// reference names a deployment, or one of its versions.
+type reference string
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (r *reference) UnmarshalText(text []byte) error {
+	_, _, err := deployment.Reference(string(text))
+	*r = reference(text)
+	return err
+}
+
+// Takes describes the values.
+func (*reference) Takes() string {
+	return "the name of a deployment, or of a version such as portrait@2"
+}
+
+// split returns the deployment and the version that the reference names; 0 = no version.
+func (r reference) split() (name string, version int, err error) {
+	return deployment.Reference(string(r))
+}
+
+// version returns the deployment and the version, which the reference must name.
+func (r reference) version() (name string, version int, err error) {
+	if name, version, err = r.split(); err == nil && version == 0 {
+		err = fault.New(fault.Invalid, fault.CodeInvalidRequest, "name the version, such as %.80s@2", r)
 	}
-	if version, err = strconv.Atoi(digits); err != nil || version < 1 {
-		return "", 0, fault.New(fault.Invalid, fault.CodeInvalidRequest, "%.80q names no version; write it as portrait@2", text)
-	}
-	return name, version, nil
+	return name, version, err
 }
 
 // Deployment is a deployment as operators see it.

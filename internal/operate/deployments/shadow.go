@@ -22,10 +22,9 @@ import (
 
 // Shadowing selects recorded calls of the version that answers, and the version that runs their inputs again.
 type Shadowing struct {
-	Account, Name string
-	Version       int
-	Since         time.Time
-	Limit         int // calls, the newest
+	Version int
+	Since   time.Time
+	Limit   int // calls, the newest
 }
 
 // MaxShadowed bounds the calls of one run.
@@ -78,11 +77,9 @@ func (r ShadowReport) Differences() int {
 }
 
 // Shadow begins a run: it submits the inputs of recorded calls to another version. It returns the run and the calls that are refused.
-func (o *Service) Shadow(ctx context.Context, s Shadowing, by deployment.By) (run string, refused []Pair, err error) {
-	d, err := o.Deployments.Find(ctx, s.Account, s.Name)
-	if err != nil {
-		return "", nil, err
-	}
+func (o *Service) Shadow(
+	ctx context.Context, d deployment.Deployment, s Shadowing, by deployment.By,
+) (run string, refused []Pair, err error) {
 	calls, err := o.recorded(ctx, d, s)
 	if err != nil {
 		return "", nil, err
@@ -135,33 +132,33 @@ func (o *Service) recorded(ctx context.Context, d deployment.Deployment, s Shado
 	}
 }
 
+// jobsOf selects jobs of a run.
+func jobsOf(d deployment.Deployment, run string, limit int, states ...job.State) jobs.Query {
+	return jobs.Query{Deployed: string(d.ID), Metadata: map[string]string{deployment.ShadowRun: run}, States: states, Limit: limit}
+}
+
 // Report pairs the calls of a run with its jobs. A run of which nothing is stored is NotFound.
-func (o *Service) Report(ctx context.Context, owner, name, run string) (ShadowReport, error) {
-	d, err := o.Deployments.Find(ctx, owner, name)
+func (o *Service) Report(ctx context.Context, d deployment.Deployment, run string) (ShadowReport, error) {
+	r := ShadowReport{Run: run, Name: d.Name}
+	page, err := o.Jobs.List(ctx, account.Shadow(d.Account), jobsOf(d, run, MaxShadowed))
+	if err == nil && len(page.Jobs) == 0 {
+		err = fault.New(fault.NotFound, fault.CodeNotFound, "%s has no such run", d.Name)
+	}
 	if err != nil {
-		return ShadowReport{}, err
+		return r, err
 	}
-	page, err := o.Jobs.List(ctx, account.Shadow(d.Account), jobs.Query{
-		Deployed: string(d.ID), Metadata: map[string]string{deployment.ShadowRun: run}, Limit: MaxShadowed,
-	})
-	if err != nil {
-		return ShadowReport{}, err
-	}
-	if len(page.Jobs) == 0 {
-		return ShadowReport{}, fault.New(fault.NotFound, fault.CodeNotFound, "%s has no such shadow run", d.Name)
-	}
-	r := ShadowReport{Run: run, Name: d.Name, Version: page.Jobs[0].Deployment.Version}
+	r.Version = page.Jobs[0].Deployment.Version
 	for _, j := range page.Jobs {
 		of, err := o.Jobs.Job(ctx, d.Account, job.ID(j.Metadata[deployment.ShadowOf]))
 		if fault.Is(err, fault.NotFound) {
 			continue // was retired meanwhile
 		}
 		if err != nil {
-			return ShadowReport{}, err
+			return r, err
 		}
 		pair, err := o.pair(ctx, of, j)
 		if err != nil {
-			return ShadowReport{}, err
+			return r, err
 		}
 		r.Pairs = append(r.Pairs, pair)
 	}
@@ -182,18 +179,6 @@ func (r ShadowReport) summed() ShadowReport {
 		r.SlowerP50 = slower[len(slower)/2]
 	}
 	return r
-}
-
-// ShadowRuns returns the newest runs of a deployment with a job of each, whose version is that of the run.
-func (o *Service) ShadowRuns(ctx context.Context, d deployment.Deployment) (newest []job.Job, err error) {
-	page, err := o.Jobs.List(ctx, account.Shadow(d.Account), jobs.Query{Deployed: string(d.ID), Limit: 2 * MaxShadowed})
-	for _, j := range page.Jobs {
-		run := j.Metadata[deployment.ShadowRun]
-		if !slices.ContainsFunc(newest, func(one job.Job) bool { return one.Metadata[deployment.ShadowRun] == run }) {
-			newest = append(newest, j)
-		}
-	}
-	return newest, err
 }
 
 // pair compares the ends of a call and of the job that ran its inputs again.
@@ -252,8 +237,8 @@ func ran(j job.Job) time.Duration {
 func textsOf(j job.Job) string {
 	values := map[string]json.RawMessage{}
 	for _, out := range j.Outputs {
-		if name := j.Deployment.Output(out.Node); name != "" && len(out.Files) == 0 {
-			values[name] = out.UI
+		if name, inner := j.Deployment.OutputOf(out); name != "" && len(out.Files) == 0 {
+			values[name+inner] = out.UI
 		}
 	}
 	raw, _ := json.Marshal(values) // the values were read from JSON
@@ -265,7 +250,8 @@ type shadowParams struct {
 
 	Since  time.Duration `name:"since" default:"24h" help:"how old the recorded calls may be"`
 	Limit  int           `name:"limit" default:"200" min:"1" max:"200" help:"the most calls, the newest first"`
-	NoWait bool          `name:"no_wait" help:"do not wait for the ends; the console shows the report"`
+	Run    string        `name:"run" help:"report on this run in place of starting one"`
+	NoWait bool          `name:"no_wait" help:"do not wait for the ends; --run reports on them later"`
 }
 
 // shadowPoll is how often a command asks whether a run has ended.
@@ -276,53 +262,65 @@ var shadow = action.Of[*Service, shadowParams, ShadowReport]{
 		Use: "shadow NAME", Short: "Run recorded inputs of the version that answers through NAME@VERSION, and compare",
 		Long: `Run the inputs of recorded calls through another version and pair each output with the original. The jobs are in no
 list of the account, are billed to nobody, send no messages, and wait for all other jobs; their outputs are kept
-for a day.`,
+for a day, and so long can --run report on a run. Calls whose inputs the version refuses make no jobs: only the
+command that starts a run reports them.`,
 		Example: "  millrace deployments shadow portrait@2 --since 24h",
 	}}},
 	Do: func(ctx context.Context, o *Service, p shadowParams, by operate.Attribution) (ShadowReport, error) {
-		name, version, err := split(p.Deployment)
-		if err == nil && version == 0 {
-			err = fault.New(fault.Invalid, fault.CodeInvalidRequest, "name the version, such as %.80s@2", p.Deployment)
+		read := p.Deployment.version
+		if p.Run != "" {
+			read = p.Deployment.split
 		}
+		name, version, err := read()
 		if err != nil {
 			return ShadowReport{}, err
 		}
-		run, refused, err := o.Shadow(ctx, Shadowing{
-			Account: p.Account, Name: name, Version: version, Since: time.Now().Add(-p.Since), Limit: p.Limit,
-		}, deployment.By(by))
+		d, err := o.Deployments.Find(ctx, p.Account, name)
 		if err != nil {
 			return ShadowReport{}, err
 		}
-		return o.awaited(ctx, p, name, run, refused)
+		run, refused := p.Run, []Pair(nil)
+		if run == "" {
+			run, refused, err = o.Shadow(ctx, d, Shadowing{Version: version, Since: time.Now().Add(-p.Since), Limit: p.Limit}, deployment.By(by))
+		}
+		if err == nil && !p.NoWait {
+			err = o.await(ctx, d, run)
+		}
+		r := ShadowReport{}
+		if err == nil {
+			r, err = o.Report(ctx, d, run)
+		}
+		if fault.Is(err, fault.NotFound) && len(refused) > 0 { // every call is refused
+			r.Version, err = version, nil
+		}
+		if err != nil && run != "" {
+			err = fmt.Errorf("shadow run %s: %w", run, err)
+		}
+		r.Pairs = append(r.Pairs, refused...)
+		return r.summed(), err
 	},
 	Show: showShadow,
 }.Untyped()
 
-// awaited returns the report of a run, when its jobs have ended.
-func (o *Service) awaited(ctx context.Context, p shadowParams, name, run string, refused []Pair) (ShadowReport, error) {
+// await returns when the jobs of a run have ended.
+func (o *Service) await(ctx context.Context, d deployment.Deployment, run string) error {
 	tick := time.NewTicker(shadowPoll)
 	defer tick.Stop()
 	for {
-		r, err := o.Report(ctx, p.Account, name, run)
-		if fault.Is(err, fault.NotFound) && len(refused) > 0 { // every call is refused
-			r, err = ShadowReport{Run: run, Name: name}, nil
-		}
-		if err != nil {
-			return r, err
-		}
-		r.Pairs = append(r.Pairs, refused...)
-		if r = r.summed(); r.Counts[Unended] == 0 || p.NoWait {
-			return r, nil
+		open, err := o.Jobs.List(ctx, account.Shadow(d.Account), jobsOf(d, run, 1, job.OpenStates()...))
+		if err != nil || len(open.Jobs) == 0 {
+			return err
 		}
 		select {
 		case <-ctx.Done():
-			return r, ctx.Err()
+			return ctx.Err()
 		case <-tick.C:
 		}
 	}
 }
 
 func showShadow(out *terminal.Printer, _ shadowParams, r ShadowReport) {
+	out.Printf("run %s\n", r.Run)
 	out.Printf("%d recorded calls through %s@%d: %d identical, %d differ, %d fail, %d work that failed, %d refused, %d not ended\n", r.Calls,
 		r.Name, r.Version, r.Counts[Identical], r.Counts[Differs], r.Counts[Broken], r.Counts[Repaired], r.Counts[Refused], r.Counts[Unended])
 	out.Printf("median change of the duration: %+d ms\n", r.SlowerP50)

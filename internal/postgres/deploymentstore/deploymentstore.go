@@ -82,17 +82,8 @@ func (s *Store) Recent(account, name string) (deployment.Deployment, bool) {
 
 // List implements deployment.Store.
 func (s *Store) List(ctx context.Context, account string) ([]deployment.Deployment, error) {
-	return s.list(ctx, `select id::text, name, revision from deployments where account = $1 order by name`, account)
-}
-
-// After implements deployment.Store.
-func (s *Store) After(ctx context.Context, after deployment.ID, limit int) ([]deployment.Deployment, error) {
-	return s.list(ctx, `select id::text, name, revision from deployments where $1 = '' or id > nullif($1, '')::uuid order by id limit $2`,
-		string(after), limit)
-}
-
-func (s *Store) list(ctx context.Context, sql string, args ...any) ([]deployment.Deployment, error) {
-	heads, err := postgres.Collect(ctx, s.pool, "list deployments", scanHead, sql, args...)
+	heads, err := postgres.Collect(ctx, s.pool, "list deployments", scanHead,
+		`select id::text, name, revision from deployments where account = $1 order by name`, account)
 	if err != nil {
 		return nil, err
 	}
@@ -105,6 +96,16 @@ func (s *Store) list(ctx context.Context, sql string, args ...any) ([]deployment
 		all = append(all, d)
 	}
 	return all, nil
+}
+
+// After implements deployment.Store.
+func (s *Store) After(ctx context.Context, after deployment.ID, limit int) ([]deployment.Deployment, error) {
+	scan := func(row pgx.CollectableRow) (d deployment.Deployment, err error) {
+		err = row.Scan(&d.ID, &d.Account)
+		return d, err
+	}
+	return postgres.Collect(ctx, s.pool, "list deployments", scan,
+		`select id::text, account from deployments where $1 = '' or id > nullif($1, '')::uuid order by id limit $2`, string(after), limit)
 }
 
 // Drift is a version that answers calls and uses classes whose definition has changed since it was added.

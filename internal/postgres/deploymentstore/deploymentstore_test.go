@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -348,6 +349,31 @@ func TestDriftIsRecordedOnceAndWithdrawn(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, found, len(step.drifted), i)
 	}
+
+	// A version that answers no more keeps its mark only as long as its classes differ. Deployments that cannot be read do not matter.
+	for i := range 6 {
+		unreadable := deployment.Content{Graph: prompt, Classes: map[string]string{"Paint": fmt.Sprint(i)}}
+		made, err := f.Add(t.Context(), acme, fmt.Sprint("unreadable-", i), unreadable, by)
+		require.NoError(t, err)
+		removed, err := f.Blobs.Remove(t.Context(), made.Version.Digest, time.Now().Add(time.Hour))
+		require.NoError(t, err)
+		require.True(t, removed)
+	}
+	note := func(now *node.Registry) (drifted []string) {
+		f.Validator.Classes = now
+		require.ErrorContains(t, f.NoteDrift(t.Context()), "6 deployments; the first is deployment ")
+		d, err := f.Find(t.Context(), acme, "portrait")
+		require.NoError(t, err)
+		v, _ := d.Version(1)
+		return v.Drifted
+	}
+	require.Equal(t, []string{"Paint"}, note(registry(other)))
+	f.add(t, "portrait", 2)
+	_, err = f.Promote(t.Context(), deployment.Promotion{Account: acme, Name: "portrait", Version: 2, Percent: 100, Force: true, By: by})
+	require.NoError(t, err)
+	require.Equal(t, []string{"Paint"}, note(registry(other)))
+	require.Nil(t, note(registry(first)))
+	require.Nil(t, note(registry(other)), "it answers nothing, and was not marked")
 }
 
 // accepting accepts every submission and counts them.
