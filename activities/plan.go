@@ -13,6 +13,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/nodecache"
+	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/segment"
@@ -74,7 +75,8 @@ func (g *Graph) planFrom(ctx context.Context, ref job.RunRef, j found) (*planned
 		return nil, fmt.Errorf("plan job %s: %w", ref.Job, err)
 	}
 	if g.Segments != nil {
-		if plan, err = segment.Cut(plan, classes, g.Segments.Pool.Side(classes)); err != nil {
+		able := g.Segments.Pool.Able(source.Labels(), func(pn *graph.PlanNode) server.Need { return need(classes, pn) })
+		if plan, err = segment.Cut(plan, classes, g.Segments.Pool.Side(classes), able); err != nil {
 			return nil, fault.Wrap(err, fault.Invalid, "", "plan job %s: %s", ref.Job, err.Error())
 		}
 	}

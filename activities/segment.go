@@ -200,7 +200,7 @@ func (s *segmentRun) newWait(ctx context.Context) server.Wait {
 	seen := map[string]bool{}
 	for i := range s.pn.Segment.Nodes {
 		n := &s.pn.Segment.Nodes[i]
-		need := s.need(n)
+		need := need(s.plan.classes, n)
 		if raw, err := json.Marshal(need); err == nil && !seen[string(raw)] {
 			seen[string(raw)] = true
 			w.Needs = append(w.Needs, need)
@@ -231,9 +231,9 @@ func (s *segmentRun) weight(ctx context.Context) int {
 
 // need returns the requirements of a node for its server: the class, the choices among its constants, and, for a
 // class that only servers have, the types that the plan uses.
-func (s *segmentRun) need(n *graph.PlanNode) server.Need {
+func need(classes *node.Registry, n *graph.PlanNode) server.Need {
 	need := server.Need{Class: n.Class}
-	class, ok := s.plan.classes.Lookup(n.Class)
+	class, ok := classes.Lookup(n.Class)
 	if !ok {
 		return need
 	}

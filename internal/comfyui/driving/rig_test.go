@@ -162,7 +162,7 @@ func (r *rig) runRaw(raw json.RawMessage, outputs ...string) error {
 			return segment.Here
 		}
 		return segment.Server
-	})
+	}, nil)
 	require.NoError(r.t, err)
 	results := make([][]node.Value, len(cut.Nodes))
 	for u := range cut.Nodes {

@@ -29,7 +29,7 @@ func (p *Pool) Check(accepted *graph.Accepted, labels []string) error {
 		return err
 	}
 	var edge *segment.EdgeError
-	if _, err = segment.Cut(plan, classes, p.Side(classes)); errors.As(err, &edge) {
+	if _, err = segment.Cut(plan, classes, p.Side(classes), nil); errors.As(err, &edge) {
 		return graph.Refuse(accepted, edge.To, edge.ToClass, graph.InputError{
 			Type: "value_cannot_leave_server", Message: "A value of type " + string(edge.Type) + " cannot leave its server",
 			Details:   edge.Input + ": " + edge.Error(),

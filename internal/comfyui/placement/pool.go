@@ -16,6 +16,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/comfyui"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/server"
+	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/node/remote"
 	"github.com/millrace-dev/millrace/internal/engine/segment"
@@ -323,6 +324,24 @@ func (p *Pool) Side(classes *node.Registry) func(name string) segment.Side {
 			return segment.Either
 		}
 		return segment.Here
+	}
+}
+
+// Able returns a function that reports which sets of class definitions of servers with these labels satisfy the needs of a node. Servers
+// that may return count.
+func (p *Pool) Able(labels []string, need func(*graph.PlanNode) server.Need) func(*graph.PlanNode) []bool {
+	var documents []*remote.Document
+	for _, s := range p.Servers() {
+		if d := p.document(s.Digest); d != nil && s.Has(labels) && !slices.Contains(documents, d) {
+			documents = append(documents, d)
+		}
+	}
+	return func(pn *graph.PlanNode) []bool {
+		able, needs := make([]bool, len(documents)), []server.Need{need(pn)}
+		for i, d := range documents {
+			able[i] = Missing(d, needs) == ""
+		}
+		return able
 	}
 }
 

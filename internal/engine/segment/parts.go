@@ -1,6 +1,10 @@
 package segment
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/millrace-dev/millrace/internal/engine/graph"
+)
 
 // sets are disjoint sets of units. The smallest member of a set names it.
 type sets []int
@@ -28,8 +32,8 @@ func (s sets) union(a, b int) {
 
 // parts joins the units of servers to segments: first units that must not be separated, then parts that wait for each
 // other, then all neighbours that can run in one prompt without a value leaving the server in between and coming
-// back.
-func (c *cutter) parts() (sets, error) {
+// back, then unconnected parts.
+func (c *cutter) parts(able func(*graph.PlanNode) []bool) (sets, error) {
 	parts := newSets(len(c.side))
 	c.eachServerEdge(func(e edge) {
 		if !e.crosses {
@@ -45,7 +49,69 @@ func (c *cutter) parts() (sets, error) {
 			parts.union(e.from, e.to)
 		}
 	})
+	if able != nil {
+		c.joinUnconnected(parts, depth, able)
+	}
 	return parts, nil
+}
+
+// group is a part, or several that were joined, and the servers that can run it.
+type group struct {
+	part int
+	on   []bool
+}
+
+// joinUnconnected joins parts of equal depth that certainly run and that one server can run.
+func (c *cutter) joinUnconnected(parts sets, depth []int, able func(*graph.PlanNode) []bool) {
+	certain := c.certain()
+	runs, on := make([]bool, len(c.side)), make([][]bool, len(c.side)) // by part
+	for u := range c.side {
+		p := parts.find(u)
+		runs[p] = runs[p] || certain[u]
+		if c.onServer[u] {
+			on[p] = both(on[p], able(&c.plan.Nodes[u]))
+		}
+	}
+	groups := map[int][]*group{} // by depth
+next:
+	for p := range c.side {
+		if parts.find(p) != p || !runs[p] || !slices.Contains(on[p], true) {
+			continue
+		}
+		for _, g := range groups[depth[p]] {
+			if shared := both(g.on, on[p]); slices.Contains(shared, true) {
+				parts.union(g.part, p)
+				g.on = shared
+				continue next
+			}
+		}
+		groups[depth[p]] = append(groups[depth[p]], &group{p, on[p]})
+	}
+}
+
+// both returns the servers of two sets. A nil set has all servers.
+func both(a, b []bool) []bool {
+	if a == nil {
+		return b
+	}
+	shared := make([]bool, len(b))
+	for i := range b {
+		shared[i] = a[i] && b[i]
+	}
+	return shared
+}
+
+// certain returns the units that run in any case. The others are read only by inputs whose nodes may not ask for them.
+func (c *cutter) certain() []bool {
+	certain := make([]bool, len(c.side))
+	for u := len(certain) - 1; u >= 0; u-- { // units come after the units that they read
+		pn := &c.plan.Nodes[u]
+		certain[u] = certain[u] || pn.Output
+		for _, e := range c.in[u] {
+			certain[e.from] = certain[e.from] || certain[u] && !pn.IsLazy(e.input)
+		}
+	}
+	return certain
 }
 
 // eachServerEdge calls f for the edges between units of servers.

@@ -52,7 +52,10 @@ func (e *EdgeError) Error() string {
 // Cut returns the plan with each of its parts for servers contracted to one unit. A plan without a class of Server is
 // returned unchanged. If a value would have to cross and cannot, the error is an *EdgeError. The same plan always
 // gives the same cut.
-func Cut(plan *graph.Plan, classes *node.Registry, side func(class string) Side) (*graph.Plan, error) {
+//
+// Unconnected parts become one unit if one server can run both, as far as no local unit stands between them and none of them may be
+// left out. able returns, by server, whether it can run a node; if it is nil, unconnected parts stay apart.
+func Cut(plan *graph.Plan, classes *node.Registry, side func(class string) Side, able func(*graph.PlanNode) []bool) (*graph.Plan, error) {
 	c := newCutter(plan, classes, side)
 	if !c.hasServer() {
 		return plan, nil
@@ -60,7 +63,7 @@ func Cut(plan *graph.Plan, classes *node.Registry, side func(class string) Side)
 	if err := c.mark(); err != nil {
 		return nil, err
 	}
-	parts, err := c.parts()
+	parts, err := c.parts(able)
 	if err != nil {
 		return nil, err
 	}

@@ -117,7 +117,43 @@ func TestCut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cut, err := segment.Cut(c.plan, classes(t), side)
+			cut, err := segment.Cut(c.plan, classes(t), side, nil)
+			require.NoError(t, err)
+			require.Equal(t, c.want, shown(cut))
+		})
+	}
+}
+
+// able says that nodes whose ids begin with x or y each need a server of their own, and all others can run on both.
+func able(n *graph.PlanNode) []bool { return []bool{n.ID[0] != 'y', n.ID[0] != 'x'} }
+
+// Unconnected parts that one server can run are one prompt, as on the server alone.
+func TestUnconnectedPartsOfOneServerAreJoined(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		plan *graph.Plan
+		lazy string // node whose first input is lazy
+		want string
+	}{
+		"beside each other":        {plan("a sIMAGE", "b sIMAGE", "c hIMAGE a b"), "", "[a b] c"},
+		"on different servers":     {plan("xa sIMAGE", "yb sIMAGE", "c hIMAGE xa yb"), "", "[xa] [yb] c"},
+		"on either of two servers": {plan("xa sIMAGE", "yb sIMAGE", "c sIMAGE", "d hIMAGE xa yb c"), "", "[xa c] [yb] d"},
+		"with a local node between": {
+			plan("a sIMAGE", "h hIMAGE a", "b sIMAGE h", "c sIMAGE", "d hIMAGE b c"), "", "[a c] h [b] d",
+		},
+		"one that may not be asked for": {plan("a sIMAGE", "b sIMAGE", "c hIMAGE a b"), "c", "[a] [b] c"},
+		"one behind a lazy input, read by another node": {
+			plan("a sIMAGE", "b sIMAGE", "c hIMAGE a b", "d hIMAGE c a"), "c", "[a b] c d",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for i := range c.plan.Nodes {
+				if c.plan.Nodes[i].ID == c.lazy {
+					c.plan.Nodes[i].Lazy = []string{"0"}
+				}
+			}
+			cut, err := segment.Cut(c.plan, classes(t), side, able)
 			require.NoError(t, err)
 			require.Equal(t, c.want, shown(cut))
 		})
@@ -137,7 +173,7 @@ func TestAValueThatCannotCrossIsRefusedWithItsEdge(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := segment.Cut(c.plan, classes(t), side)
+			_, err := segment.Cut(c.plan, classes(t), side, nil)
 			var edge *segment.EdgeError
 			require.ErrorAs(t, err, &edge)
 			require.Equal(t, []any{c.from, c.to, node.Type("MODEL")}, []any{edge.From, edge.To, edge.Type})
@@ -177,7 +213,8 @@ func TestEveryCutIsWholeAndKeepsTheOrder(t *testing.T) {
 	for seed := range uint64(3000) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		p := random(r, 2+r.IntN(25))
-		cut, err := segment.Cut(p, classes(t), side)
+		able := []func(*graph.PlanNode) []bool{nil, able}[seed%2]
+		cut, err := segment.Cut(p, classes(t), side, able)
 		var edge *segment.EdgeError
 		if errors.As(err, &edge) {
 			refused++
@@ -251,8 +288,8 @@ func requireLink(t *testing.T, p, cut *graph.Plan, unit, inner map[string]int, n
 func TestCutIsDeterministic(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(50) {
-		first, err := segment.Cut(random(rand.New(rand.NewPCG(seed, 9)), 30), classes(t), side)
-		again, errAgain := segment.Cut(random(rand.New(rand.NewPCG(seed, 9)), 30), classes(t), side)
+		first, err := segment.Cut(random(rand.New(rand.NewPCG(seed, 9)), 30), classes(t), side, nil)
+		again, errAgain := segment.Cut(random(rand.New(rand.NewPCG(seed, 9)), 30), classes(t), side, nil)
 		require.Equal(t, err, errAgain)
 		require.Equal(t, first, again)
 	}
@@ -268,8 +305,16 @@ func TestLargeGraphsAreCutQuickly(t *testing.T) {
 		wide = append(wide, fmt.Sprintf("n%d sIMAGE n0", u))
 	}
 	began := time.Now()
-	for _, lines := range [][]string{chain, wide} {
-		cut, err := segment.Cut(plan(lines...), classes(t), side)
+	apart := []string{}
+	for u := range size - 1 {
+		apart = append(apart, fmt.Sprintf("n%d sIMAGE", u))
+	}
+	all := "n sIMAGE"
+	for u := range size - 1 {
+		all += fmt.Sprintf(" n%d", u)
+	}
+	for _, lines := range [][]string{chain, wide, append(apart, all)} {
+		cut, err := segment.Cut(plan(lines...), classes(t), side, able)
 		require.NoError(t, err)
 		require.Len(t, cut.Nodes, 1)
 		require.Equal(t, size, cut.Size())
