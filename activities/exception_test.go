@@ -1,6 +1,7 @@
 package activities_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"testing"
@@ -8,7 +9,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/internal/comfyui"
+	"github.com/millrace-dev/millrace/internal/comfyui/driving"
 	"github.com/millrace-dev/millrace/internal/domain/call"
+	"github.com/millrace-dev/millrace/internal/engine/graph"
+	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -33,6 +38,26 @@ func TestExceptionTypesFollowTheContract(t *testing.T) { // W-62 to W-64
 			require.Equal(t, want, activities.ExceptionType(fmt.Errorf("node 1: %w", cause)), "%v", cause)
 		}
 	}
+}
+
+// Clients see the values that they submitted, and what a server says about linked inputs, but neither its hidden inputs nor its paths.
+func TestInputsOfANodeThatFailedOnAServer(t *testing.T) {
+	t.Parallel()
+	s := &graph.Segment{
+		Nodes: []graph.PlanNode{{ID: "1"}, {
+			ID: "2", Constants: node.Args{"seed": int64(1<<62 + 1), "image": "mine.png"}, Links: map[string]graph.Link{"model": {}},
+		}},
+		Inputs: []graph.SegmentIn{{Node: 0, Input: "text"}, {Node: 1, Input: "mask"}},
+	}
+	e := &driving.NodeError{ExecutionError: comfyui.ExecutionError{Node: "2", Inputs: map[string]json.RawMessage{
+		"seed": json.RawMessage(`[4e18]`), "image": json.RawMessage(`["millrace/copy.png"]`), "mask": json.RawMessage(`["tensor",true]`),
+		"model": json.RawMessage(`["<at /home/somebody/ComfyUI/comfy/sd.py>"]`), "text": json.RawMessage(`["of another"]`),
+		"auth_token": json.RawMessage(`["hidden"]`),
+	}}}
+	require.JSONEq(t, `{"seed":["4611686018427387905"],"image":["mine.png"],"mask":["tensor","True"],"model":["<at comfy/sd.py>"]}`,
+		string(activities.InputsOf(s, e)))
+	e.Node = "3"
+	require.Nil(t, activities.InputsOf(s, e), "the node is not one of the graph")
 }
 
 func TestFailuresNameTheExceptionOfComfyUI(t *testing.T) {

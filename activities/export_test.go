@@ -2,8 +2,10 @@ package activities
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
+	"github.com/millrace-dev/millrace/internal/comfyui/driving"
 	"github.com/millrace-dev/millrace/internal/comfyui/placement"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
@@ -41,6 +43,11 @@ func (g *Graph) waitingSegment(ref job.RunRef, unit int, node string, slots Slot
 		chain: &chain{g: g, plan: &planned{Plan: &graph.Plan{Nodes: []graph.PlanNode{pn}}}, params: RunParams{RunRef: ref}},
 		unit:  unit, pn: &pn, Segments: &Segments{Slots: slots},
 	}
+}
+
+// InputsOf returns the inputs of a node of a segment that failed.
+func InputsOf(s *graph.Segment, failed *driving.NodeError) json.RawMessage {
+	return (&segmentRun{pn: &graph.PlanNode{Segment: s}}).inputsOf(failed)
 }
 
 // AddSegment adds a segment to the plan of a job that was planned.

@@ -2,8 +2,10 @@ package activities
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +15,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/comfyui/driving"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/server"
+	"github.com/millrace-dev/millrace/internal/engine/graph"
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/python"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -277,7 +282,7 @@ func (s *segmentAttempt) nodeFailed(ctx context.Context, e *driving.NodeError) (
 	}
 	message := comfyui.WithoutPaths(strings.TrimSpace(e.Message))
 	v := verdict{failure: newFailure(job.NodeRef{Node: e.Node, Class: e.Class}, s.serverException(e), message, traceback, e)}
-	v.failure.RuntimeType = e.Type
+	v.failure.RuntimeType, v.failure.Inputs = e.Type, s.inputsOf(e)
 	switch {
 	case e.OutOfMemory():
 		freed := func(p job.SegmentEndedV1) bool { return p.Cause == job.NoMemory && p.Server == string(s.lease.Server) }
@@ -310,6 +315,42 @@ func (s *segmentAttempt) nodeFailed(ctx context.Context, e *driving.NodeError) (
 	}
 	return v, nil
 }
+
+// inputsOf returns the inputs of a node that failed, as clients know them: the values of the graph, and what the server says about
+// linked ones. The server's hidden inputs, which may hold credentials, are left out.
+func (s *segmentRun) inputsOf(e *driving.NodeError) json.RawMessage {
+	at := slices.IndexFunc(s.pn.Segment.Nodes, func(n graph.PlanNode) bool { return n.ID == e.Node })
+	if at < 0 || len(e.Inputs) == 0 {
+		return nil
+	}
+	linked := slices.Collect(maps.Keys(s.pn.Segment.Nodes[at].Links))
+	for _, in := range s.pn.Segment.Inputs {
+		if in.Node == at {
+			linked = append(linked, in.Input)
+		}
+	}
+	shown := map[string][]string{}
+	for name, value := range s.pn.Segment.Nodes[at].Constants {
+		shown[name] = []string{fault.Shorten(node.Describe(value), maxInputText)}
+	}
+	for _, name := range linked {
+		var values []any
+		if json.Unmarshal(e.Inputs[name], &values) != nil {
+			continue
+		}
+		for _, value := range values[:min(len(values), maxInputValues)] {
+			shown[name] = append(shown[name], fault.Shorten(comfyui.WithoutPaths(python.Str(value)), maxInputText))
+		}
+	}
+	raw, err := json.Marshal(shown)
+	if err != nil {
+		return nil // strings always marshal
+	}
+	return raw
+}
+
+// maxInputValues bounds the values of one input, which may be a list.
+const maxInputValues = 8
 
 // serverException maps the exception of a node on a server to the cloud contract's vocabulary (W-62 to W-64).
 func (s *segmentAttempt) serverException(e *driving.NodeError) string {

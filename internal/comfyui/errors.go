@@ -1,6 +1,7 @@
 package comfyui
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -30,12 +31,13 @@ func (r *Refusal) Unwrap() error {
 
 // ExecutionError is the error that ended the execution of a prompt.
 type ExecutionError struct {
-	Node      string   // id of the node that failed
-	Class     string   // class of that node
-	Type      string   // Python's name of the exception: "RuntimeError", "torch.OutOfMemoryError"
-	Message   string   // like Traceback, it may contain paths of the server's machine; see WithoutPaths
-	Traceback []string // one entry a frame
-	Executed  []string // nodes that were done before
+	Node      string                     // id of the node that failed
+	Class     string                     // class of that node
+	Type      string                     // Python's name of the exception: "RuntimeError", "torch.OutOfMemoryError"
+	Message   string                     // like Traceback, it may contain paths of the server's machine; see WithoutPaths
+	Traceback []string                   // one entry a frame
+	Executed  []string                   // nodes that were done before
+	Inputs    map[string]json.RawMessage // of the node, by name: a list of values or of texts about them
 }
 
 // Error returns the exception and its message.

@@ -30,6 +30,7 @@ type wireData struct {
 	Type      string          `json:"exception_type"`
 	Traceback []string        `json:"traceback"`
 	Executed  []string        `json:"executed"`
+	Inputs    object          `json:"current_inputs"`
 	Status    struct {
 		Info struct {
 			Remaining int `json:"queue_remaining"`
@@ -49,7 +50,21 @@ func (d *wireData) node() string {
 
 // failure returns the error of an execution_error.
 func (d *wireData) failure() ExecutionError {
-	return ExecutionError{Node: d.NodeID, Class: d.NodeType, Type: d.Type, Message: d.Message, Traceback: d.Traceback, Executed: d.Executed}
+	return ExecutionError{
+		Node: d.NodeID, Class: d.NodeType, Type: d.Type, Message: d.Message, Traceback: d.Traceback, Executed: d.Executed, Inputs: d.Inputs,
+	}
+}
+
+// object holds the members of an object. Any other JSON becomes an empty one.
+type object map[string]json.RawMessage
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (o *object) UnmarshalJSON(raw []byte) error {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(raw, &members) == nil {
+		*o = members
+	}
+	return nil
 }
 
 // stringList is a list of texts. Any other JSON becomes an empty list.

@@ -132,6 +132,7 @@ func TestNoOutcomeRepeatsForEver(t *testing.T) {
 			require.Contains(t, s.hasFailed(id), `"exception_type":"`+want+`"`)
 			if f == comfyui.BadValue {
 				require.Contains(t, s.command("jobs", "events", id, "--json"), `"runtime_type": "ValueError"`)
+				require.Contains(t, s.get("/api/history/"+id), `"steps":["2"]`)
 			}
 			s.resume()
 		}

@@ -23,9 +23,9 @@ func (f *follower) failed(outcome *comfyui.Outcome) error {
 	within, ok := f.locate(id, job.Expansion{})
 	switch {
 	case !ok: // an added node, which clients do not see
-		id = f.c.serves[id]
+		id, e.Inputs = f.c.serves[id], nil
 	case within != nil:
-		id = within.Real
+		id, e.Inputs = within.Real, nil
 	}
 	if n := f.c.node(id); n != nil {
 		e.Node, e.Class = id, n.Class

@@ -61,7 +61,7 @@ func (w *walk) checkInput(f *frame, in node.Input) {
 		f.fail(InputError{
 			Type:    "bad_linked_input",
 			Message: "Bad linked input, must be a length-2 list of [node_id, slot_index]", Details: in.Name,
-			ExtraInfo: map[string]any{"input_name": in.Name, "input_config": f.config(in), "received_value": quoted(raw)},
+			ExtraInfo: map[string]any{"input_name": in.Name, "input_config": f.config(in, in.Options), "received_value": quoted(raw)},
 		})
 	default:
 		w.checkLink(f, in, raw, ref)
@@ -117,7 +117,7 @@ func (w *walk) checkLink(f *frame, in node.Input, raw any, ref reference) {
 			Type: "return_type_mismatch", Message: "Return type mismatch between linked nodes",
 			Details: fmt.Sprintf("%s, received_type(%s) mismatch input_type(%s)", in.Name, received, in.Type),
 			ExtraInfo: map[string]any{
-				"input_name": in.Name, "input_config": f.config(in), "received_type": received, "linked_node": raw,
+				"input_name": in.Name, "input_config": f.config(in, in.Options), "received_type": received, "linked_node": raw,
 			},
 		})
 		return
@@ -154,7 +154,8 @@ func (w *walk) checkConstant(f *frame, in node.Input, raw any) {
 			Type: "invalid_input_type", Message: fmt.Sprintf("Failed to convert an input value to a %s value", in.Type),
 			Details: fmt.Sprintf("%s, %s, %s", in.Name, shortened(python.Str(raw)), shortened(err.Error())),
 			ExtraInfo: map[string]any{
-				"input_name": in.Name, "input_config": f.config(in), "received_value": quoted(raw), "exception_message": shortened(err.Error()),
+				"input_name": in.Name, "input_config": f.config(in, in.Options), "received_value": quoted(raw),
+				"exception_message": shortened(err.Error()),
 			},
 		})
 		return
@@ -212,7 +213,7 @@ func (f *frame) outOfRange(in node.Input, s side, shown string, received any) {
 	}
 	f.fail(InputError{
 		Type: kind, Message: fmt.Sprintf(text, shortened(shown), python.Repr(bound)), Details: in.Name,
-		ExtraInfo: map[string]any{"input_name": in.Name, "input_config": f.config(in), "received_value": received},
+		ExtraInfo: map[string]any{"input_name": in.Name, "input_config": f.config(in, in.Options), "received_value": received},
 	})
 }
 
@@ -224,7 +225,7 @@ func (w *walk) checkOption(f *frame, in node.Input, raw any) {
 	}
 	shown, spec := "(list of length "+strconv.Itoa(len(options))+")", any(nil)
 	if len(options) <= longList {
-		shown, spec = python.Repr(options), in.Spec(options, f.class.SchemaV3())
+		shown, spec = python.Repr(options), f.config(in, options)
 	}
 	f.fail(InputError{
 		Type: "value_not_in_list", Message: "Value not in list",
@@ -257,8 +258,15 @@ func (w *walk) options(in node.Input) []string {
 	return append(slices.Clone(in.Options), names...)
 }
 
-// config returns the specification of an input for errors, without the files of the account.
-func (f *frame) config(in node.Input) []any { return in.Spec(in.Options, f.class.SchemaV3()) }
+// config returns the specification of an input for errors, without the files of the account. It has options even if the class
+// declares none.
+func (f *frame) config(in node.Input, choices []string) []any {
+	spec := in.Spec(choices, f.class.SchemaV3())
+	if len(spec) == 1 {
+		spec = append(spec, struct{}{})
+	}
+	return spec
+}
 
 // maxQuoted bounds the length of a value in an error.
 const maxQuoted = 1024

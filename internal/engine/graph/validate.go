@@ -238,7 +238,7 @@ func raisedError(f, below *frame) InputError {
 	}
 	link := below.links[below.next-1]
 	extra["input_name"], extra["linked_node"] = link.input.Name, link.value
-	extra["input_config"], extra["exception_message"] = below.config(link.input), text
+	extra["input_config"], extra["exception_message"] = below.config(link.input, link.input.Options), text
 	return InputError{
 		Type: "exception_during_inner_validation", Message: "Exception when validating inner node", Details: text,
 		ExtraInfo: extra,

@@ -195,6 +195,22 @@ func TestInputConfigOfTheNewerSchema(t *testing.T) {
 	require.JSONEq(t, `["COMBO",{"options":["a"],"multiselect":false}]`, toJSON(t, e.NodeErrors[0].Errors[0].ExtraInfo["input_config"]))
 }
 
+// ComfyUI shows the options of an input also where its class declares a type only.
+func TestInputConfigOfAClassOfAServer(t *testing.T) {
+	t.Parallel()
+	registry := classes(t)
+	require.NoError(t, registry.Extend(&node.Class{
+		Name: "Remote", Module: "nodes", OutputNode: true, Run: nothing,
+		Inputs: []node.Input{{Name: "model", Type: "MODEL", Declared: []json.RawMessage{json.RawMessage(`"MODEL"`)}}},
+	}))
+	prompt := `{"1":{"class_type":"Remote","inputs":{"model":["2",0]}},"2":{"class_type":"Image","inputs":{}}}`
+	v := graph.Validator{Classes: registry}
+	_, err := v.Validate(t.Context(), parse(t, prompt), nil, nil)
+	var refusal *graph.PromptError
+	require.ErrorAs(t, err, &refusal)
+	require.JSONEq(t, `["MODEL",{}]`, toJSON(t, refusal.NodeErrors[0].Errors[0].ExtraInfo["input_config"]))
+}
+
 func TestCycleIsReportedWithItsPath(t *testing.T) {
 	t.Parallel()
 	e := refused(t, `{"5":{"class_type":"Show","inputs":{"source":["1",0]}},

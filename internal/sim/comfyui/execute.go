@@ -144,8 +144,25 @@ func (e *execution) failure(f *nodeFailure, err error) map[string]any {
 		"  File \"/home/somebody/ComfyUI/execution.py\", line 525, in execute\n    output_data = await get_output_data()\n",
 		"  File \"/home/somebody/ComfyUI/nodes.py\", line 1500, in sample\n    return common_ksampler(model)\n",
 	}
-	data["current_inputs"], data["current_outputs"] = map[string]any{}, e.executed
+	data["current_inputs"], data["current_outputs"] = e.inputsOf(f.id), e.executed
 	return data
+}
+
+// inputsOf returns the inputs of a node as an error shows them, with a hidden one.
+func (e *execution) inputsOf(id string) map[string][]any {
+	var nodes map[string]struct{ Inputs map[string]any }
+	shown := map[string][]any{}
+	if json.Unmarshal(e.item.prompt, &nodes) != nil {
+		return shown
+	}
+	for name, value := range nodes[id].Inputs {
+		if _, linked := value.([]any); linked {
+			value = "<object of /home/somebody/ComfyUI/comfy/sd.py>"
+		}
+		shown[name] = []any{value}
+	}
+	shown["hidden"] = []any{"not for accounts"}
+	return shown
 }
 
 // execute runs the nodes that the outputs need.

@@ -30,7 +30,7 @@ type Tool struct {
 const None = "none"
 
 // Find returns the tool for the ffmpeg of that name, and for ffprobe in the same directory. With an empty name it
-// searches the path, and returns a nil tool if the path has no ffmpeg. For None it returns a nil tool.
+// searches the path, and returns a nil tool if the path does not have both. For None it returns a nil tool.
 func Find(name string) (*Tool, error) {
 	if name == None {
 		return nil, nil
@@ -44,6 +44,9 @@ func Find(name string) (*Tool, error) {
 	}
 	probe := filepath.Join(filepath.Dir(program), "ffprobe")
 	if _, err := exec.LookPath(probe); err != nil {
+		if name == "" {
+			return nil, nil
+		}
 		return nil, fmt.Errorf("find ffprobe in the directory of ffmpeg: %w", err)
 	}
 	return &Tool{ffmpeg: program, ffprobe: probe}, nil

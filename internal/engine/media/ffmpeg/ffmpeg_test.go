@@ -211,6 +211,18 @@ func TestAnEndedContextEndsTheProgram(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
+// An ffmpeg in the path without ffprobe is as none, so that the service starts.
+func TestFFmpegWithoutFFprobeIsNotUsed(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "ffmpeg"), []byte("#!/bin/sh\n"), 0o700))
+	t.Setenv("PATH", dir)
+	tool, err := ffmpeg.Find("")
+	require.NoError(t, err)
+	require.Nil(t, tool)
+	_, err = ffmpeg.Find(filepath.Join(dir, "ffmpeg"))
+	require.ErrorContains(t, err, "find ffprobe", "the operator names it")
+}
+
 func TestFindReportsAMissingProgram(t *testing.T) {
 	t.Parallel()
 	tool, err := ffmpeg.Find(ffmpeg.None)
