@@ -43,11 +43,16 @@ type Downloads struct {
 	// Fetch opens the content of a URL that the service may reach; size is -1 if the source does not send it. The
 	// errors of Fetch, and those of reading, have texts for the owner.
 	Fetch func(ctx context.Context, address string) (content io.ReadCloser, contentType string, size int64, err error)
+	// FetchWeight is Fetch for the weights of operators, which are larger.
+	FetchWeight func(ctx context.Context, address string) (content io.ReadCloser, contentType string, size int64, err error)
 	// Fits fails if the account may not store that many more bytes.
 	Fits func(ctx context.Context, account string, bytes int64) error
 	Bus  stream.Publisher
 	Log  *slog.Logger
 }
+
+// MaxWeight bounds a weight that is fetched, in bytes: the largest published models have about fifty gigabytes in a file.
+const MaxWeight = 64 << 30
 
 // fetchAttempts bounds the requests to a source that may recover.
 const fetchAttempts = 4
@@ -92,7 +97,11 @@ func (x *Downloads) complete(ctx context.Context, ref task.Ref, state download.D
 
 // fetch streams the content into an asset. found reports that an equal asset existed.
 func (x *Downloads) fetch(ctx context.Context, ref task.Ref, state download.Download) (made asset.Asset, found bool, err error) {
-	source, contentType, size, err := x.Fetch(ctx, state.Requested.Request.Source)
+	fetch, weight := x.Fetch, state.Requested.Request.Weight
+	if weight != nil {
+		fetch = x.FetchWeight
+	}
+	source, contentType, size, err := fetch(ctx, state.Requested.Request.Source)
 	if err != nil {
 		return asset.Asset{}, false, err
 	}
@@ -114,7 +123,12 @@ func (x *Downloads) fetch(ctx context.Context, ref task.Ref, state download.Down
 	if _, err := io.Copy(in, read); err != nil {
 		return asset.Asset{}, false, err
 	}
-	return x.createAsset(ctx, in, state.Requested.Request.Spec(ref.Account, declared(contentType), state.RequestID))
+	spec := state.Requested.Request.Spec(ref.Account, declared(contentType), state.RequestID)
+	if weight != nil {
+		stored, err := x.Assets.Create(ctx, in, weight.Hash, spec)
+		return stored.Asset, stored.Existing, err
+	}
+	return x.createAsset(ctx, in, spec)
 }
 
 // createAsset makes an asset of received bytes, or returns an equal asset that exists.

@@ -33,6 +33,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/sessions"
 	"github.com/millrace-dev/millrace/internal/operate/views"
 	"github.com/millrace-dev/millrace/internal/operate/webhooks"
+	"github.com/millrace-dev/millrace/internal/operate/weights"
 )
 
 // Prefix is the path prefix of all routes of this package.
@@ -51,6 +52,7 @@ type Deps struct {
 	Webhooks       *webhooks.Service
 	Deployments    *deployments.Service
 	Sessions       sessions.Service
+	Weights        *weights.Service
 	Doctor         doctor.Examiner
 	Metrics        http.Handler   // nil = no route for metrics
 	TrustedProxies []netip.Prefix // proxies whose X-Forwarded-For is trusted
@@ -123,6 +125,7 @@ func (s *server) table() map[string]route {
 	addActions(all, servers.Actions, s.Servers)
 	addActions(all, webhooks.Actions, s.Webhooks)
 	addActions(all, sessions.Actions, s.Sessions)
+	addActions(all, weights.Actions, s.Weights)
 	addActions(all, doctor.Actions, s.Doctor)
 	addActions(all, deployments.Actions, s.Deployments)
 	addActions(all, deployments.Deploying, s.Deployments)

@@ -71,7 +71,7 @@ func (recordsOnly) Change(context.Context, string, asset.ID, asset.Change, strin
 	return asset.Asset{}, nil, nil
 }
 
-func (recordsOnly) Delete(context.Context, string, asset.ID, string) error { return nil }
+func (recordsOnly) Delete(context.Context, string, asset.ID, asset.By, string) error { return nil }
 
 func (recordsOnly) HasBytes(context.Context, string, blob.Ref) (bool, error) { return false, nil }
 

@@ -30,6 +30,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/sessions"
 	"github.com/millrace-dev/millrace/internal/operate/views"
 	operatewebhooks "github.com/millrace-dev/millrace/internal/operate/webhooks"
+	"github.com/millrace-dev/millrace/internal/operate/weights"
 	"github.com/millrace-dev/millrace/internal/outbound"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
@@ -138,7 +139,7 @@ func (in *Instance) adminHandler(metrics http.Handler) (http.Handler, error) {
 		Calls:  calls.New(in.pool, in.calls, func(context.Context) (blob.Store, error) { return in.blobs, nil }, engine, operate.Session{}),
 		Assets: assets.New(in.pool, engine), Events: events.Service{Pool: in.pool, Registry: in.types},
 		Views: shared.Views, Queues: shared.Queues, Accounts: shared.Accounts, Servers: shared.Servers, Webhooks: shared.Webhooks,
-		Sessions:    sessions.New(in.pool, in.events),
+		Sessions: sessions.New(in.pool, in.events), Weights: in.OperatedWeights(),
 		Deployments: in.OperatedDeployments(), Doctor: shared.Doctor, Metrics: metrics, TrustedProxies: in.cfg.Proxies, Log: in.log,
 	}, in.cfg.AdminToken)
 }
@@ -148,6 +149,13 @@ func (in *Instance) OperatedWebhooks() *operatewebhooks.Service {
 	return &operatewebhooks.Service{
 		Endpoints: in.webhookService(), Store: webhookstore.New(in.pool, in.events), Reader: webhooks.NewReader(in.pool, in.types),
 		Accounts: accountstore.New(in.pool),
+	}
+}
+
+// OperatedWeights returns the service of operators for weights.
+func (in *Instance) OperatedWeights() *weights.Service {
+	return &weights.Service{
+		Pool: in.pool, Assets: in.assetService(nil), Store: in.assets, Downloads: in.downloadRecords(), Blobs: in.blobs, Space: in.fits,
 	}
 }
 

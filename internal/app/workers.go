@@ -270,11 +270,12 @@ func (in *Instance) startExports(ctx context.Context, group *errgroup.Group) {
 
 // downloads returns the service that fetches addresses for accounts, through the guard that refuses internal addresses.
 func (in *Instance) downloads() *upkeep.Downloads {
+	client := outbound.New(outbound.Options{})
 	return &upkeep.Downloads{
 		Records: in.downloadRecords(), Assets: in.assetService(nil), Find: assets.NewReader(in.pool, in.types, nil).ByPublicID,
 		// large files need a long time
-		Fetch: outbound.New(outbound.Options{}).Sources(outbound.Bounds{Bytes: in.cfg.MaxUpload, Total: time.Hour}),
-		Fits:  in.storage.Fits, Bus: in.bus, Log: in.log,
+		Fetch:       client.Sources(outbound.Bounds{Bytes: in.cfg.MaxUpload, Total: time.Hour}),
+		FetchWeight: client.Sources(outbound.Bounds{Bytes: upkeep.MaxWeight, Total: time.Hour}), Fits: in.storage.Fits, Bus: in.bus, Log: in.log,
 	}
 }
 

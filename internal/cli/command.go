@@ -31,6 +31,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/sessions"
 	"github.com/millrace-dev/millrace/internal/operate/views"
 	"github.com/millrace-dev/millrace/internal/operate/webhooks"
+	"github.com/millrace-dev/millrace/internal/operate/weights"
 )
 
 // Command returns the whole command line. lookup reads the environment (os.LookupEnv).
@@ -66,7 +67,7 @@ Start with:  millrace dev`,
 		group(s, assets.Actions, onDatabase(assetService)), group(s, events.Actions, openEvents),
 		group(s, views.Actions, onLog(viewService)), group(s, accounts.Actions, onLog(accountService)),
 		group(s, accounts.Keys, onLog(accountService)), group(s, queues.Actions, onLog(queueService)),
-		group(s, servers.Actions, openServers), group(s, webhooks.Actions, openWebhooks),
+		group(s, servers.Actions, openServers), group(s, weights.Actions, openWeights), group(s, webhooks.Actions, openWebhooks),
 		group(s, sessions.Actions, onLog(sessionService)),
 		group(s, deployments.Actions, openDeployments), deployCommand(s),
 	)
@@ -83,7 +84,7 @@ var sections = []struct {
 	{"Run:", []string{"dev", "serve", "migrate", "sim"}},
 	{"Graphs and work:", []string{"deploy", "deployments", "jobs", "calls", "assets", "nodes", "models"}},
 	{"Accounts:", []string{"accounts", "keys", "sessions", "webhooks"}},
-	{"Operate:", []string{"doctor", "servers", "queue", "views", "events", "workers", "histories"}},
+	{"Operate:", []string{"doctor", "servers", "weights", "queue", "views", "events", "workers", "histories"}},
 }
 
 // arrange puts the commands of the program into sections.

@@ -24,6 +24,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/sessions"
 	"github.com/millrace-dev/millrace/internal/operate/views"
 	"github.com/millrace-dev/millrace/internal/operate/webhooks"
+	"github.com/millrace-dev/millrace/internal/operate/weights"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 	"github.com/millrace-dev/millrace/internal/postgres/callstore"
@@ -144,6 +145,13 @@ func opened[S any](ctx context.Context, s *shell.Shell, service func(*app.Instan
 
 func openServers(ctx context.Context, s *shell.Shell, work func(*servers.Service) error) error {
 	return opened(ctx, s, (*app.Instance).OperatedServers, work)
+}
+
+func openWeights(ctx context.Context, s *shell.Shell, work func(*weights.Service) error) error {
+	return opened(ctx, s, (*app.Instance).OperatedWeights, func(o *weights.Service) error {
+		o.Session = s.Session()
+		return work(o)
+	})
 }
 
 // openWebhooks opens the operators' service for webhooks. Addresses are checked by the rules of the running service,

@@ -69,6 +69,7 @@ const (
 	CodeAssetNotFound         Code = "asset_not_found"         // the account has no such asset
 	CodeAssetInUse            Code = "asset_in_use"            // an unfinished job needs the asset
 	CodeAssetIDTaken          Code = "asset_id_taken"          // the chosen id is or was in use
+	CodeNameTaken             Code = "name_taken"              // another file has the name
 	CodeBlobNotFound          Code = "blob_not_found"          // no content with the hash is stored
 	CodeHashMismatch          Code = "hash_mismatch"           // the bytes do not have the announced hash
 	CodeStorageQuotaExceeded  Code = "storage_quota_exceeded"  // the files of the account exceed its storage limit

@@ -11,6 +11,9 @@ import (
 	"time"
 )
 
+// Everyone stands for all accounts: it owns the files that the operator gives to all of them.
+const Everyone = "*"
+
 // LocalID is the id of the only account of the modes none and token.
 const LocalID = "local"
 

@@ -32,7 +32,25 @@ type New struct {
 	Deadline    *time.Time
 	RequestID   string
 	Key         string // idempotency key that the asset uses up; "" = none
+	Naming      Naming
+	By          By
 	About
+}
+
+// Naming says what becomes of a Place that another file has.
+type Naming int
+
+// The rules. Under the last two, a file with the same bytes at the Place is returned again.
+const (
+	TakesName Naming = iota // the new asset takes the name, even from a file with the same bytes
+	KeepsName               // a file with other bytes keeps the name: Conflict, name_taken
+	MovesName               // the new asset takes the name from a file with other bytes
+)
+
+// By names the operator who makes an asset, and why. The zero By is the account itself.
+type By struct {
+	Actor  string `json:"actor,omitempty"`
+	Reason string `json:"reason,omitempty"`
 }
 
 // About holds the fields that an owner sets besides path and tags.
@@ -48,6 +66,7 @@ type About struct {
 type Stored struct {
 	Asset    Asset
 	HadBytes bool // the account had stored these bytes before
+	Existing bool // the asset was there before
 }
 
 // ErrUncertain means that it is unknown whether an asset was recorded: the database was lost during the commit and
@@ -70,7 +89,7 @@ type Store interface {
 	Change(ctx context.Context, account string, id ID, c Change, requestID string) (Asset, []Event, error)
 	// Delete ends an asset. An unknown asset is NotFound. An asset that an unfinished job needs is Conflict,
 	// asset_in_use.
-	Delete(ctx context.Context, account string, id ID, requestID string) error
+	Delete(ctx context.Context, account string, id ID, by By, requestID string) error
 	// HasBytes reports whether a live asset of the account has these bytes.
 	HasBytes(ctx context.Context, account string, hash blob.Ref) (bool, error)
 }
@@ -104,12 +123,17 @@ type Spec struct {
 	FilePath    *string
 	Place       *Place
 	Tags        []string
-	ExpiresIn   time.Duration // 0 = the default
+	ExpiresIn   time.Duration // 0 = the default, Forever = never
 	RequestID   string
 	Chosen      PublicID // chosen by the client; "" = the asset's own id
 	Key         string   // idempotency key that the asset uses up; "" = none
+	Naming      Naming
+	By          By
 	About
 }
+
+// Forever is the ExpiresIn of an asset that never expires.
+const Forever time.Duration = -1
 
 // KeyOperation is the namespace of the idempotency keys of uploads.
 const KeyOperation = "assets"
@@ -121,7 +145,7 @@ func (s *Service) times(in time.Duration) (created, expires *time.Time) {
 	if in == 0 {
 		in = s.opts.Retention
 	}
-	if in == 0 {
+	if in <= 0 {
 		return &now, nil
 	}
 	at := now.Add(in)
@@ -256,7 +280,7 @@ func (s *Service) newAsset(spec Spec, origin Origin, ref blob.Ref) New {
 	return New{
 		Account: spec.Account, Origin: origin, Hash: ref, ContentType: spec.ContentType, FilePath: spec.FilePath,
 		Place: spec.Place, Tags: spec.Tags, CreatedAt: created, Deadline: expires, RequestID: spec.RequestID,
-		Chosen: spec.Chosen, Key: spec.Key, About: spec.About,
+		Chosen: spec.Chosen, Key: spec.Key, Naming: spec.Naming, By: spec.By, About: spec.About,
 	}
 }
 
@@ -296,5 +320,10 @@ func (s *Service) Change(ctx context.Context, account string, id ID, c Change, r
 
 // Delete ends an asset of the account.
 func (s *Service) Delete(ctx context.Context, account string, id ID, requestID string) error {
-	return s.store.Delete(ctx, account, id, requestID)
+	return s.DeleteBy(ctx, account, id, By{}, requestID)
+}
+
+// DeleteBy is Delete by an operator.
+func (s *Service) DeleteBy(ctx context.Context, account string, id ID, by By, requestID string) error {
+	return s.store.Delete(ctx, account, id, by, requestID)
 }

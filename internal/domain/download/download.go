@@ -10,6 +10,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/task"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
 // Request describes the source of a download and the asset to make. It is stored.
@@ -25,6 +26,14 @@ type Request struct {
 	Tags     []string        `json:"tags,omitempty"`
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 	Preview  asset.PublicID  `json:"preview,omitempty"`
+	Weight   *Weight         `json:"weight,omitempty"` // nil = a file of any other kind
+}
+
+// Weight is what an operator demands of a weight that is downloaded.
+type Weight struct {
+	Hash    *blob.Ref `json:"hash,omitempty"`    // nil = any
+	Replace bool      `json:"replace,omitempty"` // of a file with other bytes that has its name
+	By      asset.By  `json:"by"`
 }
 
 // Recorded returns the request in the form of events: its URL has no query, no fragment and no user.
@@ -58,10 +67,17 @@ func (r Request) Spec(account, declared, requestID string) asset.Spec {
 	case declared != "":
 		kind = declared
 	}
-	return asset.Spec{
+	spec := asset.Spec{
 		Account: account, ContentType: kind, FilePath: r.FilePath, Place: r.Place, Tags: r.Tags, RequestID: requestID, Chosen: r.Asset,
 		About: asset.About{Name: r.Title, Metadata: asset.Metadata(r.Metadata), Preview: r.Preview, Strict: true},
 	}
+	if w := r.Weight; w != nil {
+		spec.By, spec.Naming, spec.ExpiresIn = w.By, asset.KeepsName, asset.Forever
+		if w.Replace {
+			spec.Naming = asset.MovesName
+		}
+	}
+	return spec
 }
 
 // Download is the folded state of one download.

@@ -133,7 +133,7 @@ func TestADeletedFileStaysDeletedWhenItsNodeRunsAgain(t *testing.T) {
 	assets := assetstore.New(b.pool, b.events)
 	for name, end := range map[string]func(t *testing.T, id asset.ID) asset.State{
 		"deleted": func(t *testing.T, id asset.ID) asset.State {
-			require.NoError(t, assets.Delete(t.Context(), "a1", id, "r"))
+			require.NoError(t, assets.Delete(t.Context(), "a1", id, asset.By{}, "r"))
 			return asset.Deleted
 		},
 		"expired": func(t *testing.T, id asset.ID) asset.State {

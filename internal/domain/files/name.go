@@ -50,6 +50,27 @@ func NewPlace(folder node.Folder, relative string) (asset.Place, error) {
 	return asset.Place{Folder: string(folder), Subfolder: strings.TrimSuffix(dir, "/"), Filename: file}, nil
 }
 
+// WeightPlace returns the place of a weight: a model file that ComfyUI servers have in a folder such as checkpoints, under a name that
+// may have subfolders.
+func WeightPlace(folder, name string) (asset.Place, error) {
+	if folder == "" || len(folder) > maxWeightFolder || strings.Trim(folder, weightFolder) != "" || folder[0] == '.' {
+		return asset.Place{}, fault.New(fault.Invalid, fault.CodeInvalidRequest,
+			"the folder of a weight must be one name, such as checkpoints or loras, in letters, digits and . _ -")
+	}
+	if strings.HasPrefix(name, ".") || strings.Contains(name, "/.") {
+		return asset.Place{}, unsafePath("a component begins with a dot")
+	}
+	if err := CheckPath(name); err != nil {
+		return asset.Place{}, err
+	}
+	return NewPlace(node.FolderInput, asset.ModelFile(folder, name))
+}
+
+const (
+	maxWeightFolder = 64
+	weightFolder    = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
+)
+
 func checkFolder(folder node.Folder) error {
 	switch folder {
 	case node.FolderInput, node.FolderOutput, node.FolderTemp:

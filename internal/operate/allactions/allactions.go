@@ -18,6 +18,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/sessions"
 	"github.com/millrace-dev/millrace/internal/operate/views"
 	"github.com/millrace-dev/millrace/internal/operate/webhooks"
+	"github.com/millrace-dev/millrace/internal/operate/weights"
 )
 
 // Specs returns the descriptions of all actions.
@@ -26,5 +27,6 @@ func Specs() []*action.Spec {
 		jobs.Actions.Specs(), calls.Actions.Specs(), assets.Actions.Specs(), events.Actions.Specs(), views.Actions.Specs(),
 		accounts.Actions.Specs(), accounts.Keys.Specs(), queues.Actions.Specs(), servers.Actions.Specs(), webhooks.Actions.Specs(),
 		doctor.Actions.Specs(), deployments.Actions.Specs(), deployments.Deploying.Specs(), sessions.Actions.Specs(),
+		weights.Actions.Specs(),
 	)
 }

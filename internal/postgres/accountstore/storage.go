@@ -42,7 +42,7 @@ const (
 
 // Limit returns the storage limit of the account in bytes, 0 = no limit.
 func (s *Storage) Limit(ctx context.Context, id string) (int64, error) {
-	if s == nil {
+	if s == nil || id == account.Everyone {
 		return 0, nil
 	}
 	s.mu.Lock()

@@ -4,6 +4,7 @@
 package assetstore
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -104,7 +105,7 @@ func (f *file) check() error {
 }
 
 // Delete implements asset.Store.
-func (s *Store) Delete(ctx context.Context, account string, id asset.ID, requestID string) error {
+func (s *Store) Delete(ctx context.Context, account string, id asset.ID, by asset.By, requestID string) error {
 	var f file
 	_, err := s.events.Write(ctx, eventstore.Decision{
 		What: "delete an asset", Repeats: true,
@@ -117,7 +118,8 @@ func (s *Store) Delete(ctx context.Context, account string, id asset.ID, request
 				return fault.New(fault.Conflict, fault.CodeAssetInUse, "an unfinished job needs this asset")
 			}
 			c.Queue(`delete from files where asset_id = $1`, string(id))
-			return c.Append(ending(id, account, asset.TypeDeleted, asset.DeletedV1{}, eventlog.Meta{Actor: account, RequestID: requestID}))
+			meta := eventlog.Meta{Actor: cmp.Or(by.Actor, account), Reason: by.Reason, RequestID: requestID}
+			return c.Append(ending(id, account, asset.TypeDeleted, asset.DeletedV1{}, meta))
 		},
 	})
 	return err

@@ -142,7 +142,7 @@ func TestAnAssetThatAnUnfinishedJobNeedsIsNotDeleted(t *testing.T) {
 	waiting, err := b.submit(t, "a.png")
 	require.NoError(t, err)
 	inUse := func() {
-		err := b.store.Delete(t.Context(), "acme", a.ID, "r")
+		err := b.store.Delete(t.Context(), "acme", a.ID, asset.By{}, "r")
 		require.Equal(t, fault.CodeAssetInUse, fault.CodeOf(err), "%v", err)
 	}
 	inUse()
@@ -151,9 +151,9 @@ func TestAnAssetThatAnUnfinishedJobNeedsIsNotDeleted(t *testing.T) {
 	inUse()
 	_, err = b.jobs.End(t.Context(), job.Ending{ID: running, Account: "acme", Run: 1, Type: job.TypeSucceeded, Data: job.SucceededV1{Run: 1}})
 	require.NoError(t, err)
-	require.NoError(t, b.store.Delete(t.Context(), "acme", a.ID, "r"))
+	require.NoError(t, b.store.Delete(t.Context(), "acme", a.ID, asset.By{}, "r"))
 	require.Equal(t, asset.Deleted, b.state(t, a.ID))
-	require.Equal(t, fault.NotFound, fault.KindOf(b.store.Delete(t.Context(), "acme", a.ID, "r")), "a second time")
+	require.Equal(t, fault.NotFound, fault.KindOf(b.store.Delete(t.Context(), "acme", a.ID, asset.By{}, "r")), "a second time")
 	require.NoError(t, b.store.Forget(t.Context()))
 	var holds int
 	require.NoError(t, b.pool.QueryRow(t.Context(), `select count(*) from asset_holds`).Scan(&holds))
@@ -164,7 +164,7 @@ func TestAJobWhoseFileIsDeletedMeanwhileIsRefused(t *testing.T) {
 	t.Parallel()
 	b := newAssets(t)
 	a := b.create(t, "a.png", "x", nil)
-	require.NoError(t, b.store.Delete(t.Context(), "acme", a.ID, "r"))
+	require.NoError(t, b.store.Delete(t.Context(), "acme", a.ID, asset.By{}, "r"))
 	_, err := b.jobs.Submit(t.Context(), job.NewJob{
 		ID: job.NewID(), Account: "acme", Bounds: job.Bounds{Slots: 1, QueueDepth: 1}, Pins: []string{string(a.ID)},
 	})
@@ -216,7 +216,7 @@ func TestCollectorKeepsReferencedBlobs(t *testing.T) {
 	needed, err := b.store.Referenced(t.Context(), []blob.Ref{a.Hash, thumbnail, document, nobody})
 	require.NoError(t, err)
 	require.Equal(t, map[blob.Ref]bool{a.Hash: true, thumbnail: true, document: true}, needed)
-	require.NoError(t, b.store.Delete(t.Context(), "acme", a.ID, "r"))
+	require.NoError(t, b.store.Delete(t.Context(), "acme", a.ID, asset.By{}, "r"))
 	needed, err = b.store.Referenced(t.Context(), []blob.Ref{a.Hash, thumbnail, document, nobody})
 	require.NoError(t, err)
 	require.Equal(t, map[blob.Ref]bool{document: true}, needed)
@@ -240,7 +240,7 @@ func TestRejectedAssetIsNotServedAndNotReferenced(t *testing.T) {
 	names, err := b.files.ForAccount("acme").List(t.Context(), node.FolderInput, 10)
 	require.NoError(t, err)
 	require.Empty(t, names)
-	require.NoError(t, b.store.Delete(t.Context(), "acme", a.ID, "r"))
+	require.NoError(t, b.store.Delete(t.Context(), "acme", a.ID, asset.By{}, "r"))
 	require.NoError(t, b.store.RecordScan(t.Context(), "acme", a.ID, asset.Scan{Verdict: asset.Clean}), "of an asset that ended")
 	require.Equal(t, asset.Deleted, b.state(t, a.ID))
 }
@@ -277,7 +277,7 @@ func TestReferenceInheritsSizeAndScanOfItsBytes(t *testing.T) {
 	require.NoError(t, b.store.RecordVerified(t.Context(), "acme", a.ID, asset.VerifiedV1{OK: true, Size: 1}))
 	require.NoError(t, b.store.RecordScan(t.Context(), "acme", a.ID,
 		asset.Scan{Verdict: asset.Clean, Width: 4, Height: 2, Thumbnail: thumbnail}))
-	require.NoError(t, b.store.Delete(t.Context(), "acme", early.Asset.ID, "r"))
+	require.NoError(t, b.store.Delete(t.Context(), "acme", early.Asset.ID, asset.By{}, "r"))
 	late := reference("late.png")
 	require.False(t, b.ingested(t, late), "there is nothing to find out")
 	require.Equal(t, thumbnail, late.Asset.Scan.Thumbnail)

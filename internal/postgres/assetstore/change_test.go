@@ -51,7 +51,7 @@ func TestOnlyItsOwnerChangesAnAsset(t *testing.T) {
 		_, _, err := b.store.Change(t.Context(), a.Account, a.ID, asset.Change{Preview: &preview}, "")
 		require.Equal(t, fault.CodeInvalidPreview, fault.CodeOf(err))
 	}
-	require.NoError(t, b.store.Delete(t.Context(), a.Account, a.ID, ""))
+	require.NoError(t, b.store.Delete(t.Context(), a.Account, a.ID, asset.By{}, ""))
 	_, _, err := b.store.Change(t.Context(), a.Account, a.ID, asset.Change{Name: &name}, "")
 	require.Equal(t, fault.NotFound, fault.KindOf(err))
 }

@@ -34,9 +34,10 @@ type upload struct {
 }
 
 // freeName is the naming rule of ComfyUI: an upload gets the next free name, unless the file that has its name has the same
-// bytes or is overwritten.
+// bytes or is overwritten. Under an exact rule, it gets its own name or none.
 type freeName struct {
 	overwrite bool
+	exact     bool
 	asked     asset.Place
 	taken     map[asset.Place]files.Entry // files that have one of the first names
 }
@@ -55,11 +56,19 @@ func (u *upload) Size() int {
 
 // Create implements asset.Store.
 func (s *Store) Create(ctx context.Context, n asset.New) (asset.Stored, error) {
-	u, err := s.create(ctx, n, nil)
+	var free *freeName
+	if n.Place != nil && n.Naming != asset.TakesName {
+		free = &freeName{overwrite: n.Naming == asset.MovesName, exact: n.Naming == asset.KeepsName, asked: *n.Place}
+	}
+	u, err := s.create(ctx, n, free)
 	if err != nil {
 		return asset.Stored{}, err
 	}
-	return u.stored(s)
+	if u.existing == nil {
+		return u.stored(s)
+	}
+	found, err := s.fold(ctx, s.pool, u.existing.Asset)
+	return asset.Stored{Asset: found, HadBytes: true, Existing: true}, uncertain(err)
 }
 
 // Upload implements files.Store.
@@ -382,6 +391,9 @@ func (u *upload) choose(ctx context.Context, tx postgres.Tx, rows *assetRows) (*
 				return nil, &p, nil
 			case expired, u.free.overwrite:
 				return nil, &p, nil
+			case u.free.exact:
+				return nil, nil, fault.New(fault.Conflict, fault.CodeNameTaken, "%s is the name of a file with other bytes, which has the hash %s",
+					files.Join(p), e.Hash)
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package assetstore
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 
 	"github.com/google/uuid"
@@ -125,3 +126,32 @@ func (s *Store) Names(ctx context.Context, account string, folder node.Folder, l
 }
 
 func assetID(raw [16]byte) asset.ID { return asset.ID(uuid.UUID(raw).String()) }
+
+// maxWeights bounds the weights that one query reads.
+const maxWeights = 10_000
+
+// selectWeights reads the model files of some accounts, or of all if there are none.
+const selectWeights = `select f.asset_id::text, f.account, f.folder, f.subfolder, f.filename, f.hash, f.size, f.rejected, f.created_at,
+		coalesce(v.metadata, '{}')
+	from files f left join assets_v1 v on v.id = f.asset_id::text
+	where ($1::text[] is null or f.account = any($1)) and f.named and f.folder = 'input' and f.subfolder like 'models/%'
+		and (f.expires_at is null or f.expires_at > now())
+	order by f.subfolder, f.filename, f.account limit $2`
+
+// Weights returns the weights of some accounts by folder and name; nil = of all accounts.
+func (s *Store) Weights(ctx context.Context, accounts []string) ([]asset.Weight, error) {
+	return postgres.Collect(ctx, s.pool, "read weights", scanWeight, selectWeights, accounts, maxWeights)
+}
+
+func scanWeight(row pgx.CollectableRow) (w asset.Weight, err error) {
+	var place asset.Place
+	var hash, notes []byte
+	if err = row.Scan(&w.ID, &w.Account, &place.Folder, &place.Subfolder, &place.Filename, &hash, &w.Size, &w.Rejected, &w.CreatedAt,
+		&notes); err != nil {
+		return w, err
+	}
+	w.Hash, w.CreatedAt = blob.Ref(hash), w.CreatedAt.UTC()
+	w.Folder, w.Name, _ = place.ModelPath()
+	_ = json.Unmarshal(notes, &w.WeightNotes) // other metadata of an owner gives no notes
+	return w, nil
+}

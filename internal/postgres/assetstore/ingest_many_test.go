@@ -17,7 +17,7 @@ func TestWhatABatchFoundIsRecordedOnce(t *testing.T) {
 	for i := range 4 {
 		ids = append(ids, b.create(t, fmt.Sprintf("%d.png", i), fmt.Sprint(i), nil).ID)
 	}
-	require.NoError(t, b.store.Delete(t.Context(), "acme", ids[3], "r"))
+	require.NoError(t, b.store.Delete(t.Context(), "acme", ids[3], asset.By{}, "r"))
 	there, err := b.store.GetAll(t.Context(), "acme", ids)
 	require.NoError(t, err)
 	require.Len(t, there, 3, "a deleted one is left out")
@@ -57,7 +57,7 @@ func TestABatchRecordsTheOthersOfAnAssetThatEnded(t *testing.T) {
 	t.Parallel()
 	b := newAssets(t)
 	kept, gone := b.create(t, "kept.png", "1", nil).ID, b.create(t, "gone.png", "2", nil).ID
-	require.NoError(t, b.store.Delete(t.Context(), "acme", gone, "r"))
+	require.NoError(t, b.store.Delete(t.Context(), "acme", gone, asset.By{}, "r"))
 	verified := asset.VerifiedV1{OK: true, Scan: &asset.Scan{Verdict: asset.Clean}}
 	require.NoError(t, b.store.RecordAll(t.Context(), "acme", []asset.Ingested{
 		{Asset: gone, Verified: verified}, {Asset: kept, Verified: verified},

@@ -1,6 +1,7 @@
 package assetstore
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 
@@ -29,7 +30,7 @@ type newRow struct {
 // add adds an asset to rows, and its events and its ingestion to c. Its ingestion determines the remaining properties of the
 // bytes, unless they are known or a node made them.
 func (s *Store) add(rows *assetRows, c *eventstore.Changes, n newRow) (created, error) {
-	meta := eventlog.Meta{Actor: n.Account, RequestID: n.RequestID}
+	meta := eventlog.Meta{Actor: cmp.Or(n.By.Actor, n.Account), Reason: n.By.Reason, RequestID: n.RequestID}
 	if n.producer != nil {
 		meta.Actor = "job " + n.producer.Job
 	}

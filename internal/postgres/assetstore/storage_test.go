@@ -139,7 +139,7 @@ func TestStoredBytesAreCountedExactly(t *testing.T) {
 					}
 					mu.Unlock()
 					if r.IntN(2) == 0 {
-						_ = k.store.Delete(ctx, a.Account, a.ID, "r")
+						_ = k.store.Delete(ctx, a.Account, a.ID, asset.By{}, "r")
 					} else {
 						path := letter
 						_, _, _ = k.store.Reference(ctx, asset.New{Account: a.Account, Origin: asset.Referenced, Hash: a.Hash, FilePath: &path})
