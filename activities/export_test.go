@@ -8,6 +8,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/comfyui/driving"
 	"github.com/millrace-dev/millrace/internal/comfyui/placement"
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 )
 
@@ -55,4 +56,21 @@ func (g *Graph) AddSegment(id job.ID, slots Slots) {
 	g.Segments = &Segments{Slots: slots}
 	p, _ := g.plans.Get(id)
 	p.Nodes = append(p.Nodes, graph.PlanNode{ID: "on a server", Segment: &graph.Segment{}})
+}
+
+// FailAttempt lets an attempt of a segment of one node fail, and reports whether another attempt follows. If none does, the error is
+// the failure of the node.
+func (g *Graph) FailAttempt(
+	ctx context.Context, store placement.Store, ref job.RunRef, l server.Lease, cause error,
+) (again bool, err error) {
+	segments := NewSegments(placement.New(store, nil, nil, "", placement.Options{}), nil)
+	c := newChain(g, &planned{}, RunParams{RunRef: ref}, 1, g.newRecorder(ref))
+	node := graph.PlanNode{ID: "5", Class: "KSampler"}
+	s := &segmentRun{chain: c, Segments: segments, pn: &graph.PlanNode{Segment: &graph.Segment{Nodes: []graph.PlanNode{node}}}}
+	a := &segmentAttempt{segmentRun: s, lease: l, row: &server.Server{ID: l.Server, URL: "http://" + string(l.Server)}}
+	if err := a.begin(ctx); err != nil {
+		return false, err
+	}
+	_, next, err := a.failed(ctx, "", cause)
+	return next != nil, err
 }
