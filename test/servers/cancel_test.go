@@ -34,18 +34,22 @@ func (s *service) cancel(id string, m *comfyui.Machine, prompt string) {
 	require.Equal(s.t, "cancelled", s.ended(id))
 }
 
-// cancelRunning cancels jobs while their prompts run: in the first moment, during the hand-over, and later.
+// cancelRunning cancels jobs while their prompts run: in the first moment, during the hand-over, and later. The socket of the client
+// gets the start and the interruption of each.
 func (s *service) cancelRunning() {
 	m := s.machines[0]
-	for i, millis := range []int64{0, 800, 900, 950, 1000, 1050, 1100, 1500} {
-		before := len(m.Runs())
-		id := s.submit(served.Text2Img(800+i, 2000))
-		s.await("the prompt to run", func() bool {
+	for i, millis := range []int64{0, 0, 0, 0, 800, 900, 950, 1000, 1050, 1100, 1500} {
+		before, client := len(m.Runs()), uuid.NewString()
+		heard := listen(s.t, s.Base, client)
+		id := s.queue(map[string]any{"prompt": served.Text2Img(800+i, 2000), "client_id": client})
+		require.Eventually(s.t, func() bool {
 			runs := m.Runs()
-			return len(runs) > before && time.Since(runs[before].Began).Milliseconds() > millis
-		})
+			return len(runs) > before && time.Since(runs[before].Began).Milliseconds() >= millis
+		}, patience, time.Millisecond, "the prompt to run")
 		s.cancel(id, m, m.Runs()[before].ID)
 		s.await("the prompt to be interrupted", func() bool { return m.Runs()[before].Outcome == "interrupted" })
+		text := (<-heard).text
+		require.Regexp(s.t, `(?s)"execution_start"[^\n]*`+id+`.*"execution_interrupted"[^\n]*`+id, text, "after %d ms", millis)
 	}
 }
 

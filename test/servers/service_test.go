@@ -135,7 +135,13 @@ func on(i int) map[string]any {
 // submitWith queues a graph with its extra_data and returns its job.
 func (s *service) submitWith(g served.Graph, extra map[string]any) string {
 	s.t.Helper()
-	status, body := s.do(http.MethodPost, "/api/prompt", map[string]any{"prompt": g, "extra_data": extra})
+	return s.queue(map[string]any{"prompt": g, "extra_data": extra})
+}
+
+// queue sends a submission and returns its job.
+func (s *service) queue(submission map[string]any) string {
+	s.t.Helper()
+	status, body := s.do(http.MethodPost, "/api/prompt", submission)
 	require.Equal(s.t, http.StatusOK, status, body)
 	var answer struct {
 		ID string `json:"prompt_id"`
