@@ -40,6 +40,17 @@ func (d *patientDriver) CreateConnection(dsn string) (*sqlx.DB, error) {
 	if err != nil {
 		return nil, err
 	}
+	noticeEnd(cfg)
+	connector := patientConnector{stdlib.GetConnector(*cfg, stdlib.OptionAfterConnect(storeDurations), stdlib.OptionShouldPing(doubtful))}
+	db := sqlx.NewDb(sql.OpenDB(connector), "pgx")
+	if err := db.Ping(); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// noticeEnd lets connections report the end of their server as errGone.
+func noticeEnd(cfg *pgx.ConnConfig) {
 	dial := cfg.DialFunc
 	cfg.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)
@@ -48,12 +59,6 @@ func (d *patientDriver) CreateConnection(dsn string) (*sqlx.DB, error) {
 		}
 		return &serverConn{conn}, nil
 	}
-	connector := patientConnector{stdlib.GetConnector(*cfg, stdlib.OptionAfterConnect(storeDurations), stdlib.OptionShouldPing(doubtful))}
-	db := sqlx.NewDb(sql.OpenDB(connector), "pgx")
-	if err := db.Ping(); err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	return db, nil
 }
 
 // storeDurations encodes durations as nanoseconds, which the server's tables have, and not as intervals.
@@ -110,7 +115,7 @@ func (c patientConnector) Connect(ctx context.Context) (sqldriver.Conn, error) {
 	}
 }
 
-// away reports whether PostgreSQL refused a connection because it is stopped, starting or recovering.
+// away reports whether PostgreSQL refused or closed a connection because it is stopped, starting or recovering.
 func away(err error) bool {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {

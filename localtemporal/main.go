@@ -95,10 +95,7 @@ func main() {
 // run prepares the databases, serves until ctx ends and stops cleanly.
 func run(ctx context.Context, o options) error {
 	logger := newLogger(o)
-	if err := prepareSchema(ctx, o, logger); err != nil {
-		return err
-	}
-	settled, err := o.hasNamespace(ctx)
+	settled, err := prepare(ctx, o, logger)
 	if err != nil {
 		return err
 	}

@@ -2,16 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"strconv"
-	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"go.temporal.io/server/common/log"
 	"go.temporal.io/server/tools/common/schema"
 	"go.temporal.io/server/tools/sql"
@@ -30,10 +26,25 @@ func (o options) stores() []store {
 	}
 }
 
+// prepare makes the databases ready for this server and reports whether an earlier one registered the namespace. It begins anew
+// while PostgreSQL recovers from a crash, or does not listen yet.
+func prepare(ctx context.Context, o options, logger log.Logger) (settled bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, startWait)
+	defer cancel()
+	for {
+		if err = prepareSchema(ctx, o, logger); err == nil {
+			settled, err = o.hasNamespace(ctx)
+		}
+		if err == nil || !away(err) || !pause(ctx, 100*time.Millisecond) {
+			return settled, err
+		}
+	}
+}
+
 // prepareSchema creates the databases when they are missing and brings their schema to the
 // version of this server.
 func prepareSchema(ctx context.Context, o options, logger log.Logger) error {
-	admin, err := o.awaitPostgres(ctx)
+	admin, err := o.connect(ctx, "postgres")
 	if err != nil {
 		return err
 	}
@@ -124,26 +135,6 @@ func update(db *sql.Connection, s store, logger log.Logger) error {
 	return nil
 }
 
-// cannotConnectNow is the SQLSTATE of a PostgreSQL that is starting up or recovering.
-const cannotConnectNow = "57P03"
-
-// awaitPostgres connects to PostgreSQL. It waits while PostgreSQL recovers from a crash, or does not listen yet.
-func (o options) awaitPostgres(ctx context.Context) (*pgx.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, startWait)
-	defer cancel()
-	for {
-		conn, err := o.connect(ctx, "postgres")
-		var refused *pgconn.PgError
-		starting := errors.As(err, &refused) && refused.Code == cannotConnectNow
-		if !starting && !errors.Is(err, syscall.ECONNREFUSED) && !errors.Is(err, fs.ErrNotExist) {
-			return conn, err
-		}
-		if !pause(ctx, 100*time.Millisecond) {
-			return nil, err
-		}
-	}
-}
-
 // connect opens a connection of our own. The parts are set one by one: a path may hold anything.
 func (o options) connect(ctx context.Context, database string) (*pgx.Conn, error) {
 	c, err := pgx.ParseConfig("sslmode=disable")
@@ -151,6 +142,7 @@ func (o options) connect(ctx context.Context, database string) (*pgx.Conn, error
 		return nil, fmt.Errorf("PostgreSQL settings in the environment: %w", err)
 	}
 	c.Host, c.Port, c.User, c.Password, c.Database = o.postgresHost, uint16(o.postgresPort), o.postgresUser, os.Getenv("PGPASSWORD"), database
+	noticeEnd(c)
 	return pgx.ConnectConfig(ctx, c)
 }
 
