@@ -139,7 +139,7 @@ func Serve(ctx context.Context, cfg config.Config, roles []Role, log *slog.Logge
 	for _, warning := range cfg.Warnings() {
 		log.Warn("configuration warning", slog.String("warning", warning))
 	}
-	if err := migrate(ctx, cfg, log); err != nil {
+	if err := migrate(ctx, cfg, databaseWithin, log); err != nil {
 		return err
 	}
 	in, err := Open(ctx, cfg, log, roles)

@@ -77,18 +77,21 @@ func retry(ctx context.Context, attempt func() error, report func(err error)) er
 	return err
 }
 
-// migrate migrates the database to this version, and waits for a database that is starting up or recovering. Any
-// other error is final, so that a wrong address is reported at once.
-func migrate(ctx context.Context, cfg config.Config, log *slog.Logger) error {
+// migrate migrates the database to this version. It waits for a database that is starting up or recovering, and up to a time for one
+// that does not listen yet. Any other error is final, so that a wrong name or password is reported at once.
+func migrate(ctx context.Context, cfg config.Config, within time.Duration, log *slog.Logger) error {
+	deadline := time.Now().Add(within)
 	return retry(ctx, func() error {
 		err := postgres.MigrateFor(ctx, cfg.SessionURL(), cfg.DirectURL != "", func(format string, args ...any) {
 			log.Info("schema changed", "change", fmt.Sprintf(format, args...))
 		})
-		if err != nil && !postgres.IsStarting(err) {
+		if err != nil && !postgres.IsStarting(err) && (!postgres.MayCome(err) || time.Now().After(deadline)) {
 			return backoff.Permanent(err)
 		}
 		return err
-	}, func(err error) { log.Warn("waiting for PostgreSQL, which is starting up", "error", err) })
+	}, func(err error) {
+		log.Warn("waiting for PostgreSQL, which does not accept connections yet", "error", err)
+	})
 }
 
 // engineTimeout bounds one request to Temporal.

@@ -21,6 +21,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/app"
 	"github.com/millrace-dev/millrace/internal/config"
+	"github.com/millrace-dev/millrace/internal/localstack/stacktest/ports"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
 	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
 )
@@ -29,19 +30,52 @@ import (
 func TestServeWaitsForAPostgreSQLThatIsRecovering(t *testing.T) {
 	t.Parallel()
 	dsn, refused := recovering(t, pgtest.Database(t), 3)
-	require.NoError(t, app.Migrate(t.Context(), config.Config{DatabaseURL: dsn}, slog.New(slog.DiscardHandler)))
+	require.NoError(t, app.Migrate(t.Context(), config.Config{DatabaseURL: dsn}, 0, slog.New(slog.DiscardHandler)))
 	require.EqualValues(t, 3, refused.Load(), "connections that were refused before")
 }
 
-func TestServeDoesNotWaitForAWrongAddress(t *testing.T) {
+// A process that starts before its database waits until the database listens.
+func TestServeWaitsForAPostgreSQLThatDoesNotListenYet(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	dsn, _ := recovering(t, pgtest.Database(t), 0)
+	u, err := url.Parse(dsn)
 	require.NoError(t, err)
-	require.NoError(t, l.Close())
+	relay := u.Host
+	if u.Host, err = ports.Address(); err != nil {
+		t.Fatal(err)
+	}
+	waiting := make(chan struct{}, 100)
+	done := make(chan error, 1)
+	go func() {
+		log := slog.New(signalling{slog.DiscardHandler, waiting})
+		done <- app.Migrate(t.Context(), config.Config{DatabaseURL: u.String()}, time.Minute, log)
+	}()
+	<-waiting
+	require.Empty(t, done, "nothing listens")
+	late, err := net.Listen("tcp", u.Host)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, late.Close()) })
+	go func() {
+		for {
+			conn, err := late.Accept()
+			if err != nil {
+				return
+			}
+			go forward(conn, "tcp", relay)
+		}
+	}()
+	require.NoError(t, <-done)
+}
+
+// The wait for a database that does not listen is bounded.
+func TestServeDoesNotWaitForEverForAWrongAddress(t *testing.T) {
+	t.Parallel()
+	address, err := ports.Address()
+	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	require.Error(t,
-		app.Migrate(ctx, config.Config{DatabaseURL: "postgres://nobody@" + l.Addr().String() + "/none"}, slog.New(slog.DiscardHandler)))
+	absent := config.Config{DatabaseURL: "postgres://nobody@" + address + "/none"}
+	require.Error(t, app.Migrate(ctx, absent, time.Second, slog.New(slog.DiscardHandler)))
 	require.NoError(t, ctx.Err())
 }
 

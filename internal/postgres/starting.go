@@ -22,9 +22,9 @@ func IsStarting(err error) bool {
 	return errors.As(err, &pg) && pg.Code == cannotConnectNow
 }
 
-// mayCome reports whether a server that cannot be reached may be reached soon: it is starting, or nothing listens at its
+// MayCome reports whether a server that cannot be reached may be reached soon: it is starting, or nothing listens at its
 // address yet. Waiting does not help against a wrong password or name.
-func mayCome(err error) bool {
+func MayCome(err error) bool {
 	return IsStarting(err) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, fs.ErrNotExist)
 }
 
@@ -36,7 +36,7 @@ func OpenWithin(ctx context.Context, dsn string, opts PoolOptions, within time.D
 	deadline := time.Now().Add(within)
 	for waits := false; ; waits = true {
 		pool, err := Open(ctx, dsn, opts)
-		if err == nil || !mayCome(err) || time.Now().After(deadline) {
+		if err == nil || !MayCome(err) || time.Now().After(deadline) {
 			return pool, err
 		}
 		if !waits {
