@@ -14,6 +14,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/localstack"
 	"github.com/millrace-dev/millrace/internal/localstack/stacktest/ports"
+	"github.com/millrace-dev/millrace/internal/sim/comfyui"
 	"github.com/millrace-dev/millrace/test/load"
 )
 
@@ -24,7 +25,10 @@ type deployment struct {
 	provider *load.Provider
 	bases    []string // addresses of the API, of each process of it
 	parts    []part
-	roles    []*process // restarted when they end
+	troubles []trouble
+	database func() string      // the address of its PostgreSQL
+	machines []*comfyui.Machine // its ComfyUI servers
+	roles    []*process         // restarted when they end
 	run      *run
 	env      []string
 	closers  []func()
@@ -66,9 +70,10 @@ func prepare(r *run, name, dir string) (*deployment, string, error) {
 		closers: []func(){provider.Close, server.Close},
 		env: []string{
 			"MILLRACE_SLOTS=6", "MILLRACE_LOG=warn", "MILLRACE_TEMPORAL_BIN=" + temporal, "MILLRACE_SIMULATOR=" + server.URL,
+			"MILLRACE_NODE_TIMEOUT=" + nodeTimeout.String(), "MILLRACE_DISK_RESERVE=1048576",
 		},
 	}
-	return d, addr, nil
+	return d, addr, d.addServers()
 }
 
 // startLocal starts local mode: one process with all roles, and its private servers.
@@ -78,6 +83,10 @@ func startLocal(_ context.Context, r *run, dir string) (*deployment, error) {
 		return nil, err
 	}
 	d.env = append(d.env, "MILLRACE_DATA="+dir)
+	d.database = func() string { return localDatabase(dir) }
+	if err := d.addTroubles(filepath.Join(dir, "blobs")); err != nil {
+		return nil, err
+	}
 	service := d.role(filepath.Join(dir, "dev.log"), "dev", "--addr", addr)
 	pid := func() []int { return []int{service.pid()} }
 	again := func() {
@@ -122,6 +131,10 @@ func startSeparate(ctx context.Context, r *run, dir string) (*deployment, error)
 	})
 	d.env = append(d.env, "DATABASE_URL="+stack.DatabaseURL, "TEMPORAL_ADDRESS="+stack.TemporalAddress,
 		"MILLRACE_DATA="+filepath.Join(dir, "service"), "MILLRACE_NO_WORKFLOW_CACHE=true")
+	d.database = func() string { return stack.DatabaseURL }
+	if err := d.addTroubles(filepath.Join(dir, "service", "blobs")); err != nil {
+		return d, err
+	}
 	role := func(name string, args ...string) *process {
 		return d.role(filepath.Join(dir, name+".log"), append([]string{
 			"serve", "--roles", strings.TrimRight(name, "12"), "--internal-addr",

@@ -29,29 +29,45 @@ const (
 	recoverWithin = 2 * time.Minute
 )
 
-// breakThings breaks one part after the other until a time, and waits for the recovery each time.
+// breakThings breaks one part after the other until a time, and waits for the recovery each time. The troubles come first, once each.
 func (r *run) breakThings(ctx context.Context, d *deployment, report *report, until time.Time) {
 	for n := 0; time.Now().Before(until) && ctx.Err() == nil; n++ {
 		if !load.Pause(ctx, time.Duration(r.random.Int64N(int64(longestPause)))) {
 			return
 		}
-		p := d.parts[r.random.IntN(len(d.parts))]
-		f := fault{mode: d.name, verb: "kill", part: p.name}
-		if r.random.IntN(3) == 0 {
-			f.verb = "stop"
-			stands := time.Second + time.Duration(r.random.Int64N(int64(longestStop-time.Second)))
-			stopFor(ctx, p, stands)
-		} else {
-			p.killNow()
+		prefix := fmt.Sprintf("%s-probe-%d", d.name, n)
+		f, err := r.breakOne(ctx, d, n, prefix)
+		if err != nil {
+			report.check(f.String(), err)
 		}
 		ended := time.Now()
-		queued, err := d.probe(ctx, fmt.Sprintf("%s-probe-%d", d.name, n))
+		queued, err := d.probe(ctx, prefix)
 		took := time.Since(ended)
 		if ctx.Err() != nil {
 			return
 		}
 		r.note(report, f, took, queued, err)
 	}
+}
+
+// breakOne breaks one part, and returns when the part has been killed, goes on after a stop, or has no trouble any more.
+func (r *run) breakOne(ctx context.Context, d *deployment, n int, prefix string) (fault, error) {
+	among := n
+	if n >= len(d.troubles) {
+		among = r.random.IntN(len(d.troubles) + len(d.parts))
+	}
+	lasts := time.Second + time.Duration(r.random.Int64N(int64(longestStop-time.Second)))
+	if among < len(d.troubles) {
+		trouble := d.troubles[among]
+		return fault{mode: d.name, verb: "trouble", part: trouble.name}, trouble.last(ctx, d, lasts, prefix+"-meanwhile")
+	}
+	p := d.parts[among-len(d.troubles)]
+	if r.random.IntN(3) == 0 {
+		stopFor(ctx, p, lasts)
+		return fault{mode: d.name, verb: "stop", part: p.name}, nil
+	}
+	p.killNow()
+	return fault{mode: d.name, verb: "kill", part: p.name}, nil
 }
 
 // killNow kills the part. Its supervisor restarts it.
@@ -74,9 +90,14 @@ func stopFor(ctx context.Context, p part, d time.Duration) {
 // probe submits a small job until one is accepted, and waits until it has completed. It returns how long the job was
 // queued.
 func (d *deployment) probe(ctx context.Context, prefix string) (queued time.Duration, err error) {
+	return d.probeWith(ctx, load.Cheap, prefix)
+}
+
+// probeWith is probe with a graph.
+func (d *deployment) probeWith(ctx context.Context, graph func(prefix string) string, prefix string) (queued time.Duration, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, recoverWithin, errors.New("not recovered in time"))
 	defer cancel()
-	id, err := d.client.SubmitUntilAccepted(ctx, func(n int) string { return load.Cheap(fmt.Sprintf("%s-%d", prefix, n)) })
+	id, err := d.client.SubmitUntilAccepted(ctx, func(n int) string { return graph(fmt.Sprintf("%s-%d", prefix, n)) })
 	if err != nil {
 		return 0, err
 	}

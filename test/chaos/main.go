@@ -5,9 +5,11 @@
 //
 // It starts the program in local mode, then as separate processes, and puts load on each: jobs, uploads and model
 // calls. Meanwhile it kills (SIGKILL) and stops (SIGSTOP, later SIGCONT) the API, the workers, the projector,
-// Temporal, PostgreSQL and all of them together. A ledger outside of the service notes what was accepted, and a
-// provider of its own counts what it was asked for; at the end both are compared with what the service says. Other
-// clients ask about the same jobs and calls at the same time, and package history judges whether their answers agree.
+// Temporal, PostgreSQL and all of them together, and makes trouble for what they depend on: projections that fall
+// behind, a full disk, and a ComfyUI server whose nodes hang or whose classes and outputs have names that cannot be
+// used. A ledger outside of the service notes what was accepted, and a provider of its own counts what it was asked
+// for; at the end both are compared with what the service says. Other clients ask about the same jobs, calls and
+// uploads at the same time, and package history judges whether their answers agree.
 //
 //	make test/chaos MINUTES=10 ARGS="-seed 7"
 //
@@ -144,7 +146,7 @@ func (r *run) one(ctx context.Context, start func(context.Context, *run, string)
 	}
 	ledger := &load.Ledger{Mode: d.name}
 	loading, stop := context.WithCancel(ctx)
-	clients := load.Start(loading, d.client, ledger, r.seed, pace)
+	clients := load.Start(loading, d.client, ledger, r.seed, pace, load.Rendered)
 	seen := history.New()
 	var observers sync.WaitGroup
 	observers.Go(func() { seen.Observe(loading, r.seed, d.name, slices.Repeat(d.bases, 4/len(d.bases))...) })

@@ -48,9 +48,9 @@ func (r *report) add(l *load.Ledger) { r.ledgers = append(r.ledgers, l) }
 func (r *report) judge(mode string, h *history.History) {
 	anomalies := h.Anomalies()
 	answered := h.Answered()
-	r.seen = append(r.seen, fmt.Sprintf("%s: %d answers about the same jobs and calls, %d anomalies", mode, answered, len(anomalies)))
+	r.seen = append(r.seen, fmt.Sprintf("%s: %d answers about the same jobs, calls and uploads, %d anomalies", mode, answered, len(anomalies)))
 	if answered == 0 {
-		r.check(mode+": answers about the same jobs and calls", errors.New("there were none"))
+		r.check(mode+": answers about the same jobs, calls and uploads", errors.New("there were none"))
 	}
 	r.checks += max(1, len(anomalies))
 	for _, a := range anomalies {

@@ -14,10 +14,12 @@ const (
 	cancel verb = "cancel a job"   // answers with the job's new state
 	order  verb = "order a call"   // under an idempotency key; a repeated order answers the same id
 	result verb = "read a result"  // of a call
-	refuse      = "already exists" // the state in an answer that refuses a second job of a key
+	upload verb = "upload a file"  // under an idempotency key; a repeated upload answers the same id or is refused
+	fetch  verb = "read a file"    // the hash of its asset
+	refuse      = "already exists" // the state in an answer that refuses a second job or file of a key
 )
 
-func (v verb) changes() bool { return v == submit || v == cancel || v == order }
+func (v verb) changes() bool { return v == submit || v == cancel || v == order || v == upload }
 
 // states is a set of states that a job may be in: nobody sees the moment at which a job begins or ends.
 type states uint8
@@ -64,12 +66,13 @@ func (s states) afterCancel() states {
 	return next.later()
 }
 
-// subject is what may be true of a job or call.
+// subject is what may be true of a job, call or file.
 type subject struct {
 	job    states
-	id     string // of the job or call; "" = no answer has named one
-	result string // of the call; "" = none was read
+	id     string // of the job, call or asset; "" = no answer has named one
+	result string // of the call, or the hash of the file; "" = none was read
 	repeat bool   // a submission was not answered: the next one may answer with the job that it made
+	stored bool   // a file was uploaded
 }
 
 // model is the sequential service.
@@ -111,6 +114,10 @@ func (s subject) step(v verb, a answer) subject {
 		s.job = 0
 	case v == search, v == read:
 		s.job = s.job.later() & named[a.State]
+	case v == upload && a.State == refuse && !s.stored:
+		s.job = 0
+	case v == upload:
+		s.stored = true
 	case v == order: // the id was compared
 	case a.State != "" && (a.State == s.result || s.result == ""):
 		s.result = a.State

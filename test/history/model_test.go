@@ -91,6 +91,22 @@ func TestHistoriesAreJudged(t *testing.T) {
 		"a repeated order has the same id": {[]asked{
 			{0, never, order, answer{}}, {2, 3, order, answer{Known: true, ID: "a"}}, {4, 5, order, answer{Known: true, ID: "a"}},
 		}, true},
+		"a file is lost": {[]asked{
+			{0, 1, upload, answer{Known: true, ID: "a"}}, {2, 3, fetch, none},
+		}, false},
+		"a file has other content": {[]asked{
+			{0, 1, upload, answer{Known: true, ID: "a"}}, {2, 3, fetch, state("x")}, {4, 5, fetch, state("y")},
+		}, false},
+		"a key makes two files": {[]asked{
+			{0, 1, upload, answer{Known: true, ID: "a"}}, {2, 3, upload, answer{Known: true, ID: "b"}},
+		}, false},
+		"a second file of a key is refused": {[]asked{
+			{0, 1, upload, answer{Known: true, ID: "a"}}, {2, 3, upload, state(refuse)}, {4, 5, fetch, state("x")},
+		}, true},
+		"an upload without an answer burns its key": {[]asked{{0, never, upload, answer{}}, {2, 3, upload, state(refuse)}}, true},
+		"a key is refused before its file": {[]asked{
+			{0, 1, upload, state(refuse)}, {2, 3, upload, answer{Known: true, ID: "a"}},
+		}, false},
 		"a result changes": {[]asked{
 			{0, 1, order, answer{Known: true, ID: "a"}}, {2, 3, result, state("200 x")}, {4, 5, result, state("200 y")},
 		}, false},

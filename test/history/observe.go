@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,13 +28,17 @@ const (
 	searchedLabel = "observed"
 )
 
-// Observe submits jobs and calls, one after the other, and lets one client for each of the bases ask about it concurrently,
-// until ctx ends. The bases are addresses of processes of one service; an address may be given more than once.
+// Observe submits jobs and calls and uploads files, one after the other, and lets one client for each of the bases ask about it
+// concurrently, until ctx ends. The bases are addresses of processes of one service; an address may be given more than once.
 func (h *History) Observe(ctx context.Context, seed uint64, name string, bases ...string) {
 	for n := 0; ctx.Err() == nil; n++ {
 		o := observed{history: h, name: fmt.Sprintf("%s-observed-job-%d", name, n)}
 		act := o.askJob
-		if n%4 == 3 {
+		switch n % 4 {
+		case 2:
+			o.name = fmt.Sprintf("%s-observed-file-%d", name, n)
+			act = o.askFile
+		case 3:
 			o.name = fmt.Sprintf("%s-observed-call-%d", name, n)
 			act = o.askCall
 		}
@@ -55,7 +60,7 @@ func (h *History) Observe(ctx context.Context, seed uint64, name string, bases .
 	}
 }
 
-// observed is a job or call, with the id that an answer has named.
+// observed is a job, call or file, with the id that an answer has named.
 type observed struct {
 	history *History
 	name    string
@@ -162,6 +167,40 @@ func (o *observed) askCall(ctx context.Context, client int, c *load.Client, _ *r
 			return answer{Known: true}
 		}
 		return answer{Known: true, State: fmt.Sprintf("%d %x", status, blake3.Sum256(body))}
+	})
+	return a.Known
+}
+
+// askFile sends one request about a file and reports whether it was read. Its content is its name.
+func (o *observed) askFile(ctx context.Context, client int, c *load.Client, random *rand.Rand) (final bool) {
+	id := o.id.Load()
+	if id == nil || random.IntN(8) == 0 {
+		a := o.history.do(client, request{o.name, upload}, func() answer {
+			switch status, named := c.Upload(ctx, o.name+".bin", []byte(o.name), "Idempotency-Key", o.name); {
+			case named != "":
+				return answer{Known: true, ID: named}
+			case status == http.StatusConflict, status == http.StatusUnprocessableEntity:
+				return answer{Known: true, State: refuse}
+			}
+			return answer{}
+		})
+		if a.ID != "" {
+			o.id.Store(&a.ID)
+		}
+		return false
+	}
+	a := o.history.do(client, request{o.name, fetch}, func() answer {
+		status, body := c.Send(ctx, http.MethodGet, "/api/v2/assets/"+*id, nil)
+		hash := fmt.Sprintf("%x", blake3.Sum256([]byte(o.name)))
+		switch {
+		case status == http.StatusNotFound: // the file is lost
+			return answer{Known: true}
+		case status != http.StatusOK:
+			return answer{}
+		case !strings.Contains(string(body), hash):
+			return answer{Known: true, State: "another hash: " + string(body), ID: *id}
+		}
+		return answer{Known: true, State: hash, ID: *id}
 	})
 	return a.Known
 }

@@ -192,28 +192,29 @@ func (c *Client) hasFile(ctx context.Context, name string) (bool, error) {
 	return false, fmt.Errorf("status %d: %s", status, body)
 }
 
-// upload sends a file and returns its asset's id if the service accepted it.
-func (c *Client) upload(ctx context.Context, name string, content []byte) (id string, accepted bool) {
+// Upload sends a file and returns its asset's id if the service accepted it, and the status of the answer.
+func (c *Client) Upload(ctx context.Context, name string, content []byte, headers ...string) (status int, id string) {
 	var form bytes.Buffer
 	w := multipart.NewWriter(&form)
 	for _, field := range [][2]string{{"content_type", "application/octet-stream"}, {"file_path", name}} {
 		if err := w.WriteField(field[0], field[1]); err != nil {
-			return "", false
+			return 0, ""
 		}
 	}
 	part, err := w.CreateFormFile("file", name)
 	if err != nil {
-		return "", false
+		return 0, ""
 	}
 	if _, err := part.Write(content); err != nil || w.Close() != nil {
-		return "", false
+		return 0, ""
 	}
-	status, body := c.Send(ctx, http.MethodPost, "/api/v2/assets", form.Bytes(), "Content-Type", w.FormDataContentType())
+	headers = append(headers, "Content-Type", w.FormDataContentType())
+	status, body := c.Send(ctx, http.MethodPost, "/api/v2/assets", form.Bytes(), headers...)
 	var answer struct{ ID string }
 	if status != http.StatusCreated && status != http.StatusOK || json.Unmarshal(body, &answer) != nil {
-		return "", false
+		return status, ""
 	}
-	return answer.ID, answer.ID != ""
+	return status, answer.ID
 }
 
 const model = "/v2/models/sim/image/requests"

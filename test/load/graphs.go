@@ -37,3 +37,15 @@ func painted(prefix string) string {
 		"1":{"class_type":"Partner_sim_image","inputs":{"prompt":%q}},
 		"2":{"class_type":"SaveImage","inputs":{"images":["1",0],"filename_prefix":%q}}}}`, prefix+" [sim:delay=700ms]", prefix)
 }
+
+// Rendered is a graph for a ComfyUI server.
+func Rendered(prefix string) string {
+	return fmt.Sprintf(`{"prompt":{
+		"1":{"class_type":"CheckpointLoaderSimple","inputs":{"ckpt_name":"random-sd15.safetensors"}},
+		"2":{"class_type":"CLIPTextEncode","inputs":{"text":"a cat","clip":["1",1]}},
+		"3":{"class_type":"EmptyLatentImage","inputs":{"width":64,"height":64,"batch_size":1}},
+		"4":{"class_type":"KSampler","inputs":{"model":["1",0],"positive":["2",0],"negative":["2",0],"latent_image":["3",0],"seed":%d,
+			"steps":5,"cfg":7.0,"sampler_name":"euler","scheduler":"normal","denoise":1.0}},
+		"5":{"class_type":"VAEDecode","inputs":{"samples":["4",0],"vae":["1",2]}},
+		"6":{"class_type":"SaveImage","inputs":{"images":["5",0],"filename_prefix":%q}}}}`, colour(prefix), prefix)
+}

@@ -17,6 +17,7 @@ import (
 type Load struct {
 	client *Client
 	ledger *Ledger
+	more   []func(prefix string) string
 	group  sync.WaitGroup
 }
 
@@ -24,9 +25,9 @@ type Load struct {
 func (l *Load) Wait() { l.group.Wait() }
 
 // Start starts four clients that submit jobs, one that uploads and one that calls a model. Each pauses between its requests
-// for pace to six times pace.
-func Start(ctx context.Context, c *Client, book *Ledger, seed uint64, pace time.Duration) *Load {
-	l := &Load{client: c, ledger: book}
+// for pace to six times pace. One in ten jobs is of each of more graphs.
+func Start(ctx context.Context, c *Client, book *Ledger, seed uint64, pace time.Duration, more ...func(prefix string) string) *Load {
+	l := &Load{client: c, ledger: book, more: more}
 	works := []func(context.Context, string, *rand.Rand){l.job, l.job, l.job, l.job, l.upload, l.call}
 	kinds := []string{"job", "job", "job", "job", "upload", "call"}
 	for i, work := range works {
@@ -52,6 +53,8 @@ func (l *Load) job(ctx context.Context, name string, random *rand.Rand) {
 		graph = Long
 	case n < 5:
 		graph = painted
+	case n < 5+2*len(l.more):
+		graph = l.more[(n-5)/2]
 	}
 	id, accepted := l.client.Submit(ctx, graph(name))
 	l.ledger.Add(&Entry{Kind: "jobs", Name: name, ID: id, Accepted: accepted, Cut: ctx.Err() != nil})
@@ -67,8 +70,8 @@ func (l *Load) upload(ctx context.Context, name string, random *rand.Rand) {
 	for i := range content {
 		content[i] = byte(random.Uint32())
 	}
-	id, accepted := l.client.upload(ctx, name+".bin", content)
-	l.ledger.Add(&Entry{Kind: "uploads", Name: name, ID: id, Accepted: accepted, Cut: ctx.Err() != nil, content: content})
+	_, id := l.client.Upload(ctx, name+".bin", content)
+	l.ledger.Add(&Entry{Kind: "uploads", Name: name, ID: id, Accepted: id != "", Cut: ctx.Err() != nil, content: content})
 }
 
 // callWithin bounds how long a request is repeated under its key.
