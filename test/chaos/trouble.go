@@ -24,6 +24,7 @@ type trouble struct {
 	name      string
 	begin     func(ctx context.Context) (end func() error, err error)
 	meanwhile func(prefix string) string // a graph that must complete during the trouble; nil = jobs wait for its end
+	least     time.Duration              // how much longer than others it lasts
 }
 
 const (
@@ -42,7 +43,7 @@ func (t trouble) last(ctx context.Context, d *deployment, while time.Duration, p
 	if t.meanwhile != nil {
 		_, err = d.probeWith(ctx, t.meanwhile, prefix)
 	}
-	load.Pause(ctx, while)
+	load.Pause(ctx, t.least+while)
 	return errors.Join(err, end())
 }
 
@@ -65,7 +66,7 @@ func (d *deployment) addServers() error {
 func (d *deployment) addTroubles(blobs string) error {
 	d.troubles = []trouble{
 		{name: "projector behind", begin: d.holdProjections, meanwhile: load.Cheap},
-		{name: "hung node", meanwhile: load.Rendered, begin: d.injects(1, comfyui.Hang)},
+		{name: "hung node", meanwhile: load.Rendered, begin: d.injects(1, comfyui.Hang), least: nodeTimeout},
 		{name: "bad server", meanwhile: load.Rendered, begin: d.injects(comfyui.Always, comfyui.NamelessClass, comfyui.HostileClasses,
 			comfyui.ParentName)},
 	}
