@@ -263,3 +263,117 @@ func TestAFailedNodeDoesNotRunAnyMore(t *testing.T) {
 	require.Len(t, j.Running, 1)
 	require.Contains(t, j.Running, "2")
 }
+
+// canceling is a store of running jobs that notes which are canceled together.
+type canceling struct {
+	job.Store
+	running []job.ID
+	groups  [][]job.ID
+	most    int // groups that are canceled before the database is away
+}
+
+func (c *canceling) WithSlot(context.Context, string) ([]job.ID, error) { return c.running, nil }
+
+func (c *canceling) Waiting(context.Context, string) ([]job.ID, error) { return c.running, nil }
+
+func (c *canceling) Cancel(_ context.Context, r job.CancelRequest) ([]job.ID, error) {
+	if len(c.groups) == c.most {
+		return nil, fault.New(fault.Unavailable, "", "the database is away")
+	}
+	c.groups = append(c.groups, r.IDs)
+	return r.IDs, nil
+}
+
+// One transaction cancels a limited number of jobs, and an interruption of one job leaves the others.
+func TestJobsAreCanceledInGroups(t *testing.T) {
+	t.Parallel()
+	var ids []job.ID
+	for range 600 {
+		ids = append(ids, job.NewID())
+	}
+	for name, c := range map[string]struct {
+		only   job.ID
+		most   int
+		groups []int
+		fails  bool
+	}{
+		"all":                      {most: 9, groups: []int{250, 250, 100}},
+		"all, until a failure":     {most: 2, groups: []int{250, 250}, fails: true},
+		"one":                      {only: ids[300], most: 9, groups: []int{1}},
+		"one that does not run":    {only: job.NewID(), most: 9},
+		"one, and the store fails": {only: ids[0], fails: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store := &canceling{running: ids, most: c.most}
+			s := job.NewService(job.Deps{Store: store})
+			done, err := s.Interrupt(t.Context(), "a", c.only, "r")
+			require.Equal(t, c.fails, err != nil, "%v", err)
+			var groups []int
+			n := 0
+			for _, g := range store.groups {
+				groups, n = append(groups, len(g)), n+len(g)
+			}
+			require.Equal(t, c.groups, groups)
+			require.Len(t, done, n, "those that were canceled are named, even after a failure")
+			if c.only != "" && n > 0 {
+				require.Equal(t, []job.ID{c.only}, done)
+			}
+		})
+	}
+	store := &canceling{most: 9}
+	done, err := job.NewService(job.Deps{Store: store}).ClearPending(t.Context(), "a", "r")
+	require.NoError(t, err)
+	require.Empty(t, done)
+	require.Empty(t, store.groups, "nothing waits")
+}
+
+// A job waits for what its segments of the present run wait for, until they have it.
+func TestWaitsOfSegmentsEndWithTheirCause(t *testing.T) {
+	t.Parallel()
+	var j job.Job
+	fold := func(data any) {
+		j = job.Fold(j, eventlog.Recorded{Stream: "job-" + uuid.NewString(), Version: j.Version + 1, RecordedAt: time.Now()}, data)
+	}
+	waits := func() (of []int) {
+		for _, w := range j.Waiting {
+			of = append(of, w.Segment)
+		}
+		return of
+	}
+	fold(job.SubmittedV1{})
+	fold(job.AdmittedV1{Run: 1})
+	fold(job.StartedV1{Run: 1, Execution: "x"})
+	fold(job.RequeuedV1{Run: 2})
+	require.Equal(t, "x", j.Execution, "of another run")
+	for segment, slot := range []bool{false, true, false, true} {
+		fold(job.SegmentWaitingV1{Run: 1, Segment: segment, Slot: slot})
+	}
+	fold(job.SegmentWaitingV1{Run: 2, Segment: 9})
+	require.Equal(t, []int{0, 1, 2, 3}, waits())
+	fold(job.SegmentWaitingV1{Run: 1, Segment: 0, Reason: "another"})
+	require.Equal(t, []int{1, 2, 3, 0}, waits(), "once")
+	fold(job.SegmentPlacedV1{Run: 2, Segment: 2})
+	fold(job.SlotTakenV1{Run: 2})
+	require.Equal(t, []int{1, 2, 3, 0}, waits(), "of another run")
+	fold(job.SegmentPlacedV1{Run: 1, Segment: 2})
+	require.Equal(t, []int{1, 3, 0}, waits())
+	fold(job.SlotTakenV1{Run: 1})
+	require.Equal(t, []int{0}, waits())
+	fold(job.SegmentPlacedV1{Run: 1, Segment: 0})
+	require.Nil(t, j.Waiting)
+	fold(job.RequeuedV1{Run: 1})
+	require.Empty(t, j.Execution, "another execution may begin the run")
+}
+
+// The blob of a submission is found by the first event alone.
+func TestBlobOfASubmissionIsInItsFirstEvent(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{`{"document":{"blob":"x"}}`: "x", `{"document":{"inline":"{}"}}`: "", `{}`: ""} {
+		got, err := job.DocumentBlob(eventlog.Recorded{Data: json.RawMessage(text)})
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+	_, err := job.DocumentBlob(eventlog.Recorded{Stream: "job-x", Data: json.RawMessage(`{`)})
+	require.ErrorContains(t, err, "first event of job-x")
+}

@@ -282,3 +282,23 @@ func TestABookFoldsEachEventOnce(t *testing.T) {
 	fold(3, webhook.RemovedV1{Webhook: "a"})
 	require.Len(t, b.Endpoints, 2)
 }
+
+func TestNamesOfEndpointsAndStreams(t *testing.T) {
+	t.Parallel()
+	id := uuid.NewString()
+	got, err := webhook.ParseID(id)
+	require.NoError(t, err)
+	require.Equal(t, webhook.ID(id), got)
+	for _, wrong := range []string{"", "x", strings.ToUpper("abcdef00-0000-4000-8000-000000000001"), "{" + id + "}"} {
+		_, err := webhook.ParseID(wrong)
+		require.Equal(t, fault.CodeWebhookNotFound, fault.CodeOf(err), wrong)
+	}
+	require.IsIncreasing(t, webhook.Kinds())
+	name, ok := webhook.AccountOfStream(webhook.Stream("acme"))
+	require.True(t, ok)
+	require.Equal(t, "acme", name)
+	for _, stream := range []string{"", "webhooks-", "jobs-acme-and-more", "webhook-acme"} {
+		_, ok := webhook.AccountOfStream(stream)
+		require.False(t, ok, stream)
+	}
+}
