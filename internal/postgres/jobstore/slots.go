@@ -29,6 +29,20 @@ type slotState struct {
 // free reports whether the job may take a slot of its account again.
 func (s slotState) free(b job.Bounds) bool { return s.active+s.ahead < b.Slots }
 
+// gaveBack reports whether the job has given its slot back and does not want it again.
+func (s slotState) gaveBack() bool { return s.released && !s.wanted }
+
+// keeps reports whether the job must keep its slot: something of it runs, or too many others wait without one.
+func (s slotState) keeps(l admissionState) bool {
+	return !s.has || s.leased || l.released >= maxReleased
+}
+
+// take reports whether the job has a slot after it asked for one, and whether that changes its row.
+func (s slotState) take(b job.Bounds) (taken, changes bool) {
+	taken = !s.released || s.free(b)
+	return taken, s.released && (taken || !s.wanted)
+}
+
 const selectSlotState = `select s.released_at is not null, s.wanted_at is not null,
 		exists (select from comfyui_leases l where l.job = s.job_id::text and l.run = s.run and l.result is null),
 		(select count(*) from job_slots o where o.account = s.account and o.released_at is null),
@@ -63,7 +77,7 @@ func (s *Store) ReleaseSlot(ctx context.Context, ref job.RunRef, version int64, 
 		What: "release the slot of job " + string(ref.Job),
 		Read: func(q *pgx.Batch) { queueSlotState(q, ref, &state, &slot) },
 		Decide: func(ctx context.Context, tx postgres.Tx, c *eventstore.Changes) error {
-			if released = slot.released && !slot.wanted; released || !slot.has || slot.leased || state.released >= maxReleased {
+			if released = slot.gaveBack(); released || slot.keeps(state) {
 				return eventstore.ErrNothing
 			}
 			released = true
@@ -95,16 +109,16 @@ func (s *Store) TakeSlot(ctx context.Context, ref job.RunRef, bounds job.Bounds,
 	if err != nil {
 		return false, postgres.Classify(err, "read the slot of job "+string(ref.Job))
 	}
-	if !slot.released || slot.wanted && !slot.free(bounds) {
-		return !slot.released, nil
+	if taken, changes := slot.take(bounds); !changes {
+		return taken, nil
 	}
 	var state admissionState
 	_, err = s.events.Write(ctx, eventstore.Decision{
 		What: "take a slot for job " + string(ref.Job),
 		Read: func(q *pgx.Batch) { queueSlotState(q, ref, &state, &slot) },
 		Decide: func(_ context.Context, _ postgres.Tx, c *eventstore.Changes) error {
-			taken = !slot.released || slot.free(bounds)
-			if !slot.released || slot.wanted && !taken {
+			var changes bool
+			if taken, changes = slot.take(bounds); !changes {
 				return eventstore.ErrNothing
 			}
 			if !slot.wanted {
