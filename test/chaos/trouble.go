@@ -13,8 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
+	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/sim/comfyui"
 	"github.com/millrace-dev/millrace/test/load"
 )
@@ -104,14 +103,22 @@ func (d *deployment) injects(times int, faults ...comfyui.Fault) func(context.Co
 
 // holdProjections lets no projection record how far it has come.
 func (d *deployment) holdProjections(ctx context.Context) (func() error, error) {
-	conn, err := pgx.Connect(ctx, d.database())
+	pool, err := postgres.Open(ctx, d.database(), postgres.PoolOptions{})
 	if err != nil {
 		return nil, err
 	}
-	if _, err := conn.Exec(ctx, `begin; lock table checkpoints in exclusive mode`); err != nil {
-		return nil, errors.Join(err, conn.Close(ctx))
+	tx, err := pool.Begin(ctx)
+	if err == nil {
+		_, err = tx.Exec(ctx, `lock table checkpoints in exclusive mode`)
 	}
-	return func() error { return conn.Close(context.WithoutCancel(ctx)) }, nil
+	if err != nil {
+		pool.Close()
+		return nil, err
+	}
+	return func() error {
+		defer pool.Close()
+		return tx.Rollback(context.WithoutCancel(ctx)) // an error if the lock did not last
+	}, nil
 }
 
 // localDatabase returns the address of the private PostgreSQL of local mode.
