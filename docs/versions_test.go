@@ -3,8 +3,30 @@ package docs_test
 import (
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 )
+
+// The page about clients names the versions that the tests install.
+func TestVersionsOfClients(t *testing.T) {
+	t.Parallel()
+	page := read(t, "docs/clients.md")
+	for file, name := range map[string]string{
+		"typescript/package.json": "@comfyorg/sdk", "python/requirements.txt": "comfy-sdk", "commandline/requirements.txt": "comfy-cli",
+		"comfyui/requirements.txt": "comfy-api-client", "comfyui/requirements.txt#": "comfy_api_simplified",
+		"comfyui/open-webui.txt": "open-webui",
+	} {
+		pinned := regexp.MustCompile(`(?:^|[\s"])` + name + `(?:==|": ")([0-9.]+)`)
+		m := pinned.FindStringSubmatch(read(t, "test/clients/"+strings.TrimSuffix(file, "#")))
+		if m == nil {
+			t.Fatalf("%s does not pin %s", file, name)
+		}
+		row := regexp.MustCompile(`\| \[[^\n]*` + strings.ReplaceAll(name, "_", "-") + `[^\n]*\| ` + regexp.QuoteMeta(m[1]) + ` \|`)
+		if !row.MatchString(page) {
+			t.Errorf("docs/clients.md does not say that version %s of %s is tested", m[1], name)
+		}
+	}
+}
 
 // oldestPostgreSQL is the version that doctor warns below, in the words of its own source.
 func oldestPostgreSQL(t *testing.T) int {

@@ -299,6 +299,7 @@ func TestUploadNamesThroughTheAPI(t *testing.T) { // W-13
 	require.Equal(t, "p (1).png", name(2))
 	require.Equal(t, "p.png", name(3, apitest.Field("overwrite", "true")))
 	require.Equal(t, apitest.Picture(t, 8, 8, 3), h.Get(t, link(t, h, "p.png"), "").Body)
+	require.Equal(t, "p.png", name(4, apitest.Field("overwrite", "true"), apitest.Field("overwrite", "false")), "the first counts")
 }
 
 func TestAMaskedImageHasTheOriginalsColourAndTheMasksAlpha(t *testing.T) { // W-14 to W-16

@@ -137,9 +137,8 @@ func (s *Surface) commit(c *gin.Context, w blob.Writer, u files.Upload) (files.E
 // accepts sounds and videos by the extension of the name; the node that reads such a file checks its content.
 func (s *Surface) receiveImage(c *gin.Context, media bool) (imageUpload, error) {
 	var up imageUpload
-	fields := map[string]request.Occurrence{
-		"type": request.Once, "subfolder": request.Once, "overwrite": request.Once,
-		"original_ref": request.Once,
+	fields := map[string]request.Occurrence{ // of a repeated field the first counts, as on a ComfyUI server: clients repeat overwrite
+		"type": request.Repeated, "subfolder": request.Repeated, "overwrite": request.Repeated, "original_ref": request.Repeated,
 	}
 	fr := request.FormReader{
 		File: "image", Limit: s.opts.MaxImage, Idle: s.opts.UploadIdle, Fields: fields,
