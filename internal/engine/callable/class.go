@@ -149,7 +149,7 @@ func (in *inlining) give() error {
 		case !given && one.Required():
 			reason = "a value is required"
 		case !given:
-			value = json.RawMessage(constant(one.Default)) // for nodes that have no value of their own
+			value = constant(one.Default) // for nodes that have no value of their own
 		case !linked:
 			reason = one.check(marshal(value))
 		}
