@@ -37,6 +37,9 @@ func (s *Service) Inline(ctx context.Context, sub job.Submission) ([]byte, error
 	if err != nil {
 		return nil, err
 	}
+	if in.left == maxInlined { // the prefix is part of a text
+		return sub.Prompt, nil
+	}
 	return callable.Encode(nodes)
 }
 
