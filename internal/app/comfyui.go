@@ -16,6 +16,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/comfyui/packroutes"
 	"github.com/millrace-dev/millrace/internal/comfyui/placement"
 	"github.com/millrace-dev/millrace/internal/comfyui/processes"
+	"github.com/millrace-dev/millrace/internal/comfyui/weights"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/eventlog"
@@ -98,11 +99,13 @@ func (in *Instance) startServers(ctx context.Context, group *errgroup.Group) {
 		})
 	})
 	if in.has(Worker) {
-		group.Go(func() error {
-			return in.own.Run(ctx, processDir(in.cfg), in.OperatedServers().Store, in.servers.Servers, in.log)
-		})
+		records := in.OperatedServers().Store
+		group.Go(func() error { return in.own.Run(ctx, processDir(in.cfg), records, in.servers.Servers, in.log) })
 		group.Go(func() error { return in.servers.Watch(ctx) })
 		group.Go(func() error { return in.servers.Serve(ctx) })
+		group.Go(func() error {
+			return weights.Run(ctx, in.servers, records, in.assets, in.blobs, weights.Options{Reserve: in.cfg.DiskReserve, Log: in.log})
+		})
 		group.Go(func() error {
 			serverstore.Listen(ctx, in.cfg.SessionURL(), in.name, in.servers.Granted, in.log)
 			return nil

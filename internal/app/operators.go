@@ -155,7 +155,8 @@ func (in *Instance) OperatedWebhooks() *operatewebhooks.Service {
 // OperatedWeights returns the service of operators for weights.
 func (in *Instance) OperatedWeights() *weights.Service {
 	return &weights.Service{
-		Pool: in.pool, Assets: in.assetService(nil), Store: in.assets, Downloads: in.downloadRecords(), Blobs: in.blobs, Space: in.fits,
+		Pool: in.pool, Assets: in.assetService(nil), Store: in.assets, Downloads: in.downloadRecords(), Servers: in.OperatedServers().Store,
+		Blobs: in.blobs, Space: in.fits,
 	}
 }
 

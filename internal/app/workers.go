@@ -273,8 +273,7 @@ func (in *Instance) downloads() *upkeep.Downloads {
 	client := outbound.New(outbound.Options{})
 	return &upkeep.Downloads{
 		Records: in.downloadRecords(), Assets: in.assetService(nil), Find: assets.NewReader(in.pool, in.types, nil).ByPublicID,
-		// large files need a long time
-		Fetch:       client.Sources(outbound.Bounds{Bytes: in.cfg.MaxUpload, Total: time.Hour}),
+		Fetch:       client.Sources(outbound.Bounds{Bytes: in.cfg.MaxUpload, Total: time.Hour}), // large files need a long time
 		FetchWeight: client.Sources(outbound.Bounds{Bytes: upkeep.MaxWeight, Total: time.Hour}), Fits: in.storage.Fits, Bus: in.bus, Log: in.log,
 	}
 }

@@ -47,6 +47,11 @@ func TestProcessesThatMillraceStartsAndLooksAfter(t *testing.T) {
 	s := serve(t, nil, nil, "--comfyui-dir", dir, "--comfyui-python", python, "--comfyui-recycle-prompts", "4")
 	s.await("two processes that answer", func() bool { return len(s.processes()) == 2 })
 	first := s.processes()
+	file, _ := large(t, "new.safetensors", 1<<20)
+	s.command("weights", "put", file, "--folder", "checkpoints")
+	require.Equal(t, "completed", s.ended(s.submit(loading("new.safetensors"))))
+	require.Len(t, s.brought()["new.safetensors"], 1)
+	require.Zero(t, s.brought()["new.safetensors"][0].Sent, "the processes share the file of the blob")
 	const jobs = 16
 	var ids []string
 	for i := range jobs {

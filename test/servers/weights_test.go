@@ -1,17 +1,20 @@
 package servers_test
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/sim/comfyui"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
+	"github.com/millrace-dev/millrace/test/served"
 )
 
 // weight writes a file of this machine and returns its path and its hash.
@@ -111,4 +114,140 @@ func TestWeightsAreStoredOnce(t *testing.T) {
 	status, body = s.do(http.MethodDelete, "/admin/weights/"+replaced[0].ID, map[string]any{"actor": "me", "reason": "test"})
 	require.Equal(t, http.StatusOK, status, body)
 	require.Empty(t, s.weights())
+}
+
+// large writes a weight of random bytes.
+func large(t *testing.T, name string, size int) (path, content string) {
+	t.Helper()
+	b := make([]byte, size)
+	_, err := rand.Read(b)
+	require.NoError(t, err)
+	path, _ = weight(t, name, string(b))
+	return path, string(b)
+}
+
+// loading is a graph that loads a checkpoint.
+func loading(checkpoint string) served.Graph {
+	g := served.Text2Img(1, 1)
+	g["1"] = served.Node("CheckpointLoaderSimple", map[string]any{"ckpt_name": checkpoint})
+	return g
+}
+
+// brought returns the events of weights that servers got, by their names.
+func (s *service) brought() map[string][]broughtEvent {
+	s.t.Helper()
+	var answer struct {
+		Events []struct{ Data broughtEvent }
+	}
+	raw := s.command("events", "list", "--type", "server.weight_brought", "--json", "--limit", "100")
+	require.NoError(s.t, json.Unmarshal([]byte(raw), &answer), raw)
+	all := map[string][]broughtEvent{}
+	for _, e := range answer.Events {
+		all[e.Data.Name] = append(all[e.Data.Name], e.Data)
+	}
+	return all
+}
+
+type broughtEvent struct {
+	Name, Way  string
+	Size, Sent int64
+	Removed    []string
+}
+
+// waits waits until a job says that it waits for a reason.
+func (s *service) waits(id, reason string) {
+	s.t.Helper()
+	s.await("a job that waits: "+reason, func() bool { return strings.Contains(s.get("/api/job/"+id+"/status"), reason) })
+}
+
+// Two servers share a small disk for models, on which Millrace puts what their segments need.
+func TestWeightsAreBroughtToTheServersThatNeedThem(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=1m"); err != nil {
+		t.Skipf("a small file system needs the right to mount one: %v", err)
+	}
+	t.Cleanup(func() { require.NoError(t, syscall.Unmount(dir, syscall.MNT_DETACH)) })
+	first, second := simulate(t, comfyui.Options{Models: dir}), simulate(t, comfyui.Options{Models: dir})
+	unreached := simulate(t, comfyui.Options{})
+	s := serve(t, settings{"MILLRACE_DISK_RESERVE": "0"}, nil, "--comfyui", first.URL()+",label=server-0,models="+dir,
+		"--comfyui", second.URL()+",label=server-1,models="+dir, "--comfyui", unreached.URL()+",label=server-2")
+	checkpoints := filepath.Join(dir, "checkpoints")
+
+	refused := func(checkpoint string, extra map[string]any) string {
+		status, body := s.do(http.MethodPost, "/api/prompt", map[string]any{"prompt": loading(checkpoint), "extra_data": extra})
+		require.Equal(t, http.StatusBadRequest, status, body)
+		return body
+	}
+	require.Contains(t, refused("one.safetensors", nil), "value_not_in_list")
+	drawn := map[string]any{"nodes": []any{map[string]any{"properties": map[string]any{"models": []any{
+		map[string]any{"name": "one.safetensors", "url": "https://example.com/one.safetensors", "directory": "checkpoints"},
+	}}}}}
+	require.Contains(t, refused("one.safetensors", map[string]any{"extra_pnginfo": map[string]any{"workflow": drawn}}),
+		"the file is at https://example.com/one.safetensors and belongs in the folder checkpoints")
+	one, content := large(t, "one.safetensors", 300<<10)
+	s.command("weights", "put", one, "--folder", "checkpoints")
+	require.Contains(t, refused("one.safetensors", on(2)), "reaches the models folder of no server")
+	for i := range 2 {
+		require.Equal(t, "completed", s.ended(s.submitWith(loading("one.safetensors"), on(i))))
+	}
+	raw, err := os.ReadFile(filepath.Join(checkpoints, "one.safetensors"))
+	require.NoError(t, err)
+	require.Equal(t, content, string(raw))
+	require.Equal(t, []broughtEvent{{Name: "one.safetensors", Way: "copy", Size: 300 << 10, Sent: 300 << 10}}, s.brought()["one.safetensors"],
+		"the servers share the folder, so the bytes are sent once")
+	require.Contains(t, s.command("weights", "where", "one.safetensors"), "ready")
+
+	// A weight for another folder does not pass for a checkpoint.
+	two, _ := large(t, "two.safetensors", 300<<10)
+	s.command("weights", "put", two, "--folder", "loras")
+	require.Contains(t, refused("two.safetensors", nil), "value_not_in_list")
+	s.command("weights", "put", two, "--folder", "checkpoints", "--name", "sub/two.safetensors", "--account", "local")
+
+	// Something else has the name on the server: it is never overwritten.
+	clash := filepath.Join(checkpoints, "sub", "two.safetensors")
+	require.NoError(t, os.MkdirAll(clash, 0o700))
+	job := s.submit(loading("sub/two.safetensors"))
+	s.waits(job, "the server has another file with this name in its folder checkpoints")
+	require.Contains(t, s.command("servers", "list"), "another file with this name")
+	require.NoError(t, os.Remove(clash))
+	require.Equal(t, "completed", s.ended(job))
+
+	// The disk is full: what was brought and used longest ago makes space, and nothing else does.
+	own := filepath.Join(checkpoints, "own.safetensors")
+	require.NoError(t, os.WriteFile(own, make([]byte, 200<<10), 0o600))
+	three, _ := large(t, "three.safetensors", 350<<10)
+	s.command("weights", "put", three, "--folder", "checkpoints")
+	require.Equal(t, "completed", s.ended(s.submit(loading("three.safetensors"))))
+	require.Equal(t, []string{"checkpoints/one.safetensors"}, s.brought()["three.safetensors"][0].Removed)
+	require.NoFileExists(t, filepath.Join(checkpoints, "one.safetensors"))
+	require.FileExists(t, own)
+	four, _ := large(t, "four.safetensors", 900<<10)
+	s.command("weights", "put", four, "--folder", "checkpoints")
+	job = s.submit(loading("four.safetensors"))
+	s.waits(job, "too little space")
+	require.FileExists(t, own, "a file that was not brought stays")
+	require.NoError(t, os.Remove(own))
+	require.Equal(t, "completed", s.ended(job), "as soon as there is space")
+
+	// The stored bytes are damaged: no server gets them under the name.
+	five, content := large(t, "five.safetensors", 100<<10)
+	s.command("weights", "put", five, "--folder", "checkpoints")
+	hash := blob.Sum([]byte(content)).Hex()
+	stored := filepath.Join(s.Data, "blobs", "blobs", hash[:2], hash)
+	s.await("the verification of the upload", func() bool {
+		return strings.Contains(s.command("events", "list", "--type", "asset.verified", "--json"), `"size": 102400`)
+	})
+	require.NoError(t, os.WriteFile(stored, make([]byte, 100<<10), 0o600))
+	job = s.submit(loading("five.safetensors"))
+	s.waits(job, "was not brought")
+	require.NoFileExists(t, filepath.Join(checkpoints, "five.safetensors"))
+	failures := s.command("events", "list", "--type", "server.weight_failed", "--json")
+	require.Equal(t, 1, strings.Count(failures, "another file with this name"), "a problem is recorded once")
+	require.NotContains(t, failures, dir, "problems have no paths")
+	s.command("weights", "put", five, "--folder", "checkpoints", "--replace")
+	require.Equal(t, "completed", s.ended(job), "the bytes were stored again")
+	entries, err := filepath.Glob(filepath.Join(checkpoints, ".*"))
+	require.NoError(t, err)
+	require.Empty(t, entries, "no part is left")
 }

@@ -82,7 +82,8 @@ func serverFlags(s *shell.Shell, cmd *cobra.Command) {
 	f.StringToStringVar(&c.Router.Bases, "provider-url", c.Router.Bases,
 		"address of a provider in place of the catalog's, PROVIDER=URL; may be a private address (MILLRACE_PROVIDER_URLS)")
 	f.StringArrayVar(&c.Servers.Fixed, "comfyui", c.Servers.Fixed,
-		"ComfyUI server for classes that are not native, URL[,label=NAME]…; may be repeated (MILLRACE_COMFYUI, separated by spaces)")
+		"ComfyUI server for classes that are not native, URL[,label=NAME]…[,models=FOLDER]; may be repeated (MILLRACE_COMFYUI, separated by "+
+			"spaces)")
 	ownServerFlags(&c.Servers.Own, f)
 	f.Int64Var(&c.Servers.MaxOutput, "max-output", c.Servers.MaxOutput,
 		"maximum bytes of one output file of a ComfyUI server (MILLRACE_MAX_OUTPUT)")

@@ -24,6 +24,9 @@ func (p *Pool) Check(accepted *graph.Accepted, labels []string) error {
 	if err := p.checkRoutes(accepted); err != nil {
 		return err
 	}
+	if err := p.checkWeights(accepted, classes, labels); err != nil {
+		return err
+	}
 	plan, err := graph.BuildPlan(accepted.Graph, classes, accepted.Outputs, nil)
 	if err != nil {
 		return err

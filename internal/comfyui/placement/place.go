@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -243,7 +244,11 @@ func (p *Pool) placeWaiting(ctx context.Context) (prevented bool) {
 		served map[string]time.Duration,
 	) ([]server.Placement, []server.Unplaced) {
 		pool := server.Pool{Servers: all, Missing: p.missing, Load: p.load, Served: served, Now: time.Now()}
-		return pool.Decide(waiting)
+		placed, unplaced := pool.Decide(waiting)
+		for i := range unplaced {
+			unplaced[i].Reason = cmp.Or(p.bringing(unplaced[i].Wait), unplaced[i].Reason)
+		}
+		return placed, unplaced
 	})
 	if err != nil && ctx.Err() == nil {
 		p.opts.Log.Warn("segment placement failed", "error", err)

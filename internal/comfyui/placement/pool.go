@@ -78,6 +78,7 @@ type Pool struct {
 	rounds  chan struct{}  // a segment may be placed
 	granted chan struct{}  // another process may have placed a segment of this one
 	givenUp chan server.ID // servers with prompts to cancel at once
+	reread  chan server.ID // servers whose files have changed
 	inRound chan struct{}  // capacity 1: has an element during a round
 
 	mu        sync.Mutex // guards all fields below
@@ -118,7 +119,7 @@ func New(store Store, dial func(*server.Server) (comfyui.Server, error), classes
 	return &Pool{
 		store: store, dial: dial, classes: classes, holder: holder, opts: opts, wake: make(chan struct{}, 1), rounds: make(chan struct{}, 1),
 		granted: make(chan struct{}, 1),
-		givenUp: make(chan server.ID, 64), inRound: make(chan struct{}, 1),
+		givenUp: make(chan server.ID, 64), reread: make(chan server.ID, 64), inRound: make(chan struct{}, 1),
 		clients: map[server.ID]client{}, documents: map[string]*remote.Document{}, damaged: map[string]damaged{}, offered: map[string]bool{},
 		waiting: map[server.Key]*waiter{}, probing: map[server.ID]bool{},
 	}
@@ -126,6 +127,9 @@ func New(store Store, dial func(*server.Server) (comfyui.Server, error), classes
 
 // Store returns the store of the pool.
 func (p *Pool) Store() Store { return p.store }
+
+// Holder returns the name of this process in leases.
+func (p *Pool) Holder() string { return p.holder }
 
 // Notify reports a change: a server was registered or a lease has ended.
 func (p *Pool) Notify() {

@@ -52,6 +52,15 @@ func (p *Pool) Watch(ctx context.Context) error {
 				return nil
 			case id := <-p.givenUp:
 				probes.Go(func() { p.cancelGivenUp(ctx, id) })
+			case id := <-p.reread:
+				w.saw(id, seenFiles{})
+				if p.beginProbe(id) {
+					probes.Go(func() {
+						defer p.endProbe(id)
+						w.probe(ctx, id)
+						p.Freed()
+					})
+				}
 			case <-tick.C:
 				waiting = false
 			}

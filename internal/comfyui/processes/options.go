@@ -218,12 +218,52 @@ func (c config) arguments(device, dir string, port int) []string {
 		"main.py", "--listen", loopback, "--port", strconv.Itoa(port), "--disable-auto-launch",
 		"--output-directory", filepath.Join(dir, "output"), "--input-directory", filepath.Join(dir, "input"),
 		"--temp-directory", dir, "--user-directory", filepath.Join(dir, "user"),
-		"--database-url", "sqlite:///" + filepath.Join(dir, "comfyui.db"),
+		"--database-url", "sqlite:///" + filepath.Join(dir, "comfyui.db"), "--extra-model-paths-config", c.modelPaths(),
 	}
 	if device == cpu && !slices.Contains(c.args, "--cpu") {
 		args = append(args, "--cpu")
 	}
 	return append(args, c.args...)
+}
+
+// models is the folder of the weights that Millrace brings to the processes, beside the models of the directory of ComfyUI.
+func (c config) models() string { return filepath.Join(c.Data, "models") }
+
+// modelPaths is the file that tells the processes of that folder.
+func (c config) modelPaths() string { return filepath.Join(c.Data, "models.yaml") }
+
+// modelFolders are the folders of models of ComfyUI.
+var modelFolders = []string{
+	"audio_encoders", "checkpoints", "clip_vision", "controlnet", "diffusion_models", "embeddings", "gligen", "hypernetworks",
+	"latent_upscale_models", "loras", "model_patches", "photomaker", "style_models", "text_encoders", "upscale_models", "vae", "vae_approx",
+}
+
+// writeModelPaths writes the file of the folders of models: those of ComfyUI, and those that node packs have got weights in. Processes
+// may read it meanwhile.
+func (c config) writeModelPaths(process string) error {
+	if err := os.MkdirAll(c.models(), 0o755); err != nil {
+		return err
+	}
+	there, err := os.ReadDir(c.models())
+	if err != nil {
+		return err
+	}
+	folders := map[string]string{"base_path": c.models()}
+	for _, name := range modelFolders {
+		folders[name] = name
+	}
+	for _, entry := range there {
+		folders[entry.Name()] = entry.Name()
+	}
+	raw, err := json.Marshal(map[string]any{"millrace": folders}) // JSON is YAML
+	if err != nil {
+		return err
+	}
+	temporary := c.modelPaths() + "." + process
+	if err := os.WriteFile(temporary, raw, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(temporary, c.modelPaths())
 }
 
 const loopback = "127.0.0.1"

@@ -73,7 +73,7 @@ func (r *registry) Register(_ context.Context, reg server.Registration, _ []byte
 			return s, nil
 		}
 	}
-	s := &server.Server{ID: server.NewID(), URL: reg.URL, Health: server.Answers}
+	s := &server.Server{ID: server.NewID(), URL: reg.URL, Health: server.Answers, ModelsFolder: reg.ModelsFolder}
 	r.rows[s.ID] = s
 	return s, nil
 }
@@ -241,6 +241,14 @@ func TestEachGPUHasAProcessWithItsOwnPortAndDirectory(t *testing.T) {
 		require.NoError(t, err)
 		require.Contains(t, string(log), fmt.Sprintf("on device %d secret: \n", n))
 	}
+	raw, err := os.ReadFile(filepath.Join(k.data, "models.yaml"))
+	require.NoError(t, err)
+	var paths map[string]map[string]string
+	require.NoError(t, json.Unmarshal(raw, &paths), "JSON is YAML")
+	models := filepath.Join(k.data, "models")
+	require.Equal(t, models, paths["millrace"]["base_path"])
+	require.Equal(t, "checkpoints", paths["millrace"]["checkpoints"])
+	require.Equal(t, []string{models, models}, []string{rows[0].ModelsFolder, rows[1].ModelsFolder}, "the processes share a folder of models")
 	k.stop()
 	for _, row := range rows {
 		require.False(t, runs(row.Process.PID))

@@ -159,6 +159,9 @@ func (s *slot) begin(ctx context.Context) error {
 	if err := s.choosePort(ctx); err != nil {
 		return err
 	}
+	if err := s.writeModelPaths(s.name); err != nil {
+		return err
+	}
 	if err := s.register(ctx); err != nil {
 		return err
 	}
@@ -215,7 +218,8 @@ func (s *slot) choosePort(ctx context.Context) error {
 // register registers the server of the process, or renews the registration.
 func (s *slot) register(ctx context.Context) error {
 	r := server.Registration{
-		URL: s.url, ExpiresIn: expiresIn, By: server.By{Actor: "host:" + s.host, Reason: "its process is started by --comfyui-dir"},
+		URL: s.url, ExpiresIn: expiresIn, ModelsFolder: s.models(),
+		By: server.By{Actor: "host:" + s.host, Reason: "its process is started by --comfyui-dir"},
 	}
 	if err := r.Check(); err != nil {
 		return err

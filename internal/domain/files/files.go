@@ -244,10 +244,25 @@ func (c content) Info() node.Info { return c.info }
 
 // List implements node.Files.
 func (f *accountFiles) List(ctx context.Context, folder node.Folder, limit int) ([]string, error) {
+	if folder == node.FolderModels {
+		return f.service.weights(ctx, f.account)
+	}
 	if err := checkFolder(folder); err != nil {
 		return nil, err
 	}
 	return f.service.store.Names(ctx, f.account, folder, limit)
+}
+
+// weights lists the weights that an account may use, as folder/name.
+func (s *Service) weights(ctx context.Context, account string) ([]string, error) {
+	found, err := s.store.Weights(ctx, []string{account, accounts.Everyone})
+	var names []string
+	for _, w := range found {
+		if !w.Rejected {
+			names = append(names, w.Path())
+		}
+	}
+	return names, err
 }
 
 // Save implements node.Files. Files can only be saved in a run.

@@ -75,6 +75,7 @@ func checkFolder(folder node.Folder) error {
 	switch folder {
 	case node.FolderInput, node.FolderOutput, node.FolderTemp:
 		return nil
+	case node.FolderModels: // it is listed only
 	}
 	return fault.New(fault.Invalid, fault.CodeInvalidRequest, "the folder must be input, output or temp")
 }

@@ -80,6 +80,8 @@ type Store interface {
 	OfAnyone(ctx context.Context, id asset.ID) (Entry, error)
 	// Names lists the paths below a folder in order, at most limit of them.
 	Names(ctx context.Context, account string, folder node.Folder, limit int) ([]string, error)
+	// Weights lists the weights of some accounts.
+	Weights(ctx context.Context, accounts []string) ([]asset.Weight, error)
 	// Save assigns the name "<prefix>_<counter><suffix>" and records the asset, once per producer. A repeated call
 	// returns the asset of the first call, even if that was deleted or has expired since; it does not restore the
 	// asset.

@@ -186,7 +186,7 @@ func (s *Service) accept(ctx context.Context, sub Submission, files node.Files) 
 	}
 	accepted, err := s.Validator.Validate(ctx, g, files, sub.Targets)
 	if err != nil {
-		return nil, err
+		return nil, withSources(err, sub.ExtraData)
 	}
 	if sub.Deployment != nil && len(accepted.NodeErrors) > 0 { // a call has all outputs or is refused
 		return nil, accepted.Refuse()

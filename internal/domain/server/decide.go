@@ -288,6 +288,12 @@ func (p *Pool) candidates(w *Wait) (able []*Server, reason string) {
 	return able, reason
 }
 
+// Able returns the servers that satisfy a segment's requirements and accept segments, also those that are busy.
+func (p *Pool) Able(w *Wait) []*Server {
+	able, _ := p.candidates(w)
+	return able
+}
+
 // CanRun reports whether a server satisfies a segment's requirements, now or when it answers and accepts segments again.
 func (p *Pool) CanRun(w *Wait) bool {
 	return slices.ContainsFunc(p.Servers, func(s *Server) bool { return p.whyUnfit(s, w) == "" })

@@ -5,6 +5,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
 // Event type names. They are stored; renaming one breaks history.
@@ -19,6 +20,9 @@ const (
 
 	TypeProcessStarted = "server.process_started.v1"
 	TypeProcessEnded   = "server.process_ended.v1"
+
+	TypeWeightBrought = "server.weight_brought.v1"
+	TypeWeightFailed  = "server.weight_failed.v1"
 
 	TypeTokenCreated = "server.token_created.v1"
 	TypeTokenRevoked = "server.token_revoked.v1"
@@ -38,6 +42,27 @@ type (
 		ExpiresAt *time.Time `json:"expires_at,omitempty"`
 		Price     int64      `json:"second_micros,omitempty"`
 		Token     string     `json:"token_id,omitempty"` // token that registered it
+		Models    string     `json:"models_folder,omitempty"`
+	}
+	// WeightBroughtV1 records that a server has a weight that it lacked. Other servers may share its folder of models.
+	WeightBroughtV1 struct {
+		Server  ID       `json:"server"`
+		Folder  string   `json:"folder"`
+		Name    string   `json:"name"`
+		Hash    blob.Ref `json:"hash"`
+		Size    int64    `json:"size"`
+		Way     string   `json:"way"`  // present, clone, link or copy
+		Sent    int64    `json:"sent"` // bytes that were written
+		Millis  int64    `json:"millis"`
+		Removed []string `json:"removed,omitempty"` // copies that made space for it
+	}
+	// WeightFailedV1 records why a server did not get a weight. Attempts with the same problem are recorded once.
+	WeightFailedV1 struct {
+		Server  ID       `json:"server"`
+		Folder  string   `json:"folder"`
+		Name    string   `json:"name"`
+		Hash    blob.Ref `json:"hash"`
+		Problem string   `json:"problem"`
 	}
 	// DrainedV1 records that a server accepts no new segments.
 	DrainedV1 struct {
@@ -91,6 +116,8 @@ func Register(r *eventlog.Registry) error {
 		eventlog.TypeOf[RecoveredV1](TypeRecovered).Says("a segment succeeded on a server that had rested"),
 		eventlog.TypeOf[ProcessStartedV1](TypeProcessStarted).Says("Millrace started a ComfyUI process that it looks after"),
 		eventlog.TypeOf[ProcessEndedV1](TypeProcessEnded).Says("such a process ended; the cause says why"),
+		eventlog.TypeOf[WeightBroughtV1](TypeWeightBrought).Says("a server got a weight that a segment needs"),
+		eventlog.TypeOf[WeightFailedV1](TypeWeightFailed).Says("a server did not get a weight that a segment needs"),
 		eventlog.TypeOf[TokenCreatedV1](TypeTokenCreated).Says("a registration token was created, with which machines register themselves as "+
 			"servers"),
 		eventlog.TypeOf[TokenRevokedV1](TypeTokenRevoked).Says("a registration token was revoked"),

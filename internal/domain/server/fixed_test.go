@@ -13,12 +13,15 @@ import (
 
 func TestServerOfTheConfigurationIsParsed(t *testing.T) {
 	t.Parallel()
-	r, err := server.ParseFixed("http://gpu:8188, label = eu ,label=sdxl, price = 0.0005 ")
+	r, err := server.ParseFixed("http://gpu:8188, label = eu ,label=sdxl, price = 0.0005, models=/mnt/models/ ")
 	require.NoError(t, err)
 	require.Equal(t, []string{"eu", "sdxl"}, r.Labels)
 	require.EqualValues(t, 500, r.Price)
 	require.True(t, r.Fixed)
-	for _, wrong := range []string{"http://gpu:8188,price=dear", "http://gpu:8188,weight=1", "http://gpu:8188,label=a b", "gpu"} {
+	require.Equal(t, "/mnt/models", r.ModelsFolder)
+	for _, wrong := range []string{
+		"http://gpu:8188,price=dear", "http://gpu:8188,weight=1", "http://gpu:8188,models=models", "http://gpu:8188,label=a b", "gpu",
+	} {
 		_, err := server.ParseFixed(wrong)
 		require.Equal(t, fault.Invalid, fault.KindOf(err), wrong)
 	}
@@ -43,4 +46,6 @@ func TestRegistrationByATokenExpiresWithinADay(t *testing.T) {
 	require.NoError(t, err)
 	_, err = check(24*time.Hour + 1)
 	require.Equal(t, fault.Invalid, fault.KindOf(err))
+	folder := server.Registration{URL: "http://10.0.3.17:8188", ModelsFolder: "/etc", Token: &server.Token{Name: "autoscaler"}}
+	require.Equal(t, fault.Denied, fault.KindOf(folder.Check()), "a machine does not choose where Millrace writes")
 }

@@ -100,6 +100,9 @@ type Server struct {
 	LookedAt *time.Time `json:"-"`                  // when it was last polled
 	Leases   []Lease    `json:"segments,omitempty"` // segments that run on it
 
+	ModelsFolder string `json:"models_folder,omitempty"` // where Millrace puts weights; "" = it puts none
+	Copies       []Copy `json:"copies,omitempty"`        // of weights that are being brought, or were not
+
 	Process *Process `json:"process,omitempty"` // of Millrace's own; nil = somebody else runs it
 
 	CanceledAt *time.Time `json:"canceled_at,omitempty"` // when the oldest canceled prompt that may still run was canceled
@@ -136,6 +139,11 @@ const stuckAfter = 20 * time.Second
 
 // Trouble returns why the server is in its state, or "". It is for operators: it may repeat the error of an account's job.
 func (s *Server) Trouble() string {
+	for _, c := range s.Copies {
+		if state := s.State(); s.Problem == "" && (state == Healthy || state == Busy) {
+			return c.Status()
+		}
+	}
 	switch s.State() {
 	case Stuck:
 		return "a canceled prompt has not ended since " + s.CanceledAt.UTC().Format(time.DateTime) +
@@ -171,9 +179,12 @@ type Registration struct {
 	ExpiresIn time.Duration     // 0 = never; registering again renews
 	Price     int64             // price of a second, in USD millionths
 	Fixed     bool
-	Token     *Token     // token that registers it; nil = an operator or the configuration
-	From      netip.Addr // sender of the request of a token
-	By        By
+
+	ModelsFolder string // where Millrace puts weights; "" = it puts none
+
+	Token *Token     // token that registers it; nil = an operator or the configuration
+	From  netip.Addr // sender of the request of a token
+	By    By
 }
 
 // By names the actor of a command and the reason.
@@ -241,6 +252,9 @@ func (r *Registration) Check() (err error) {
 		return fault.New(fault.Invalid, fault.CodeInvalidServer, "the price of a second on a server must be from 0 to %s US dollars",
 			amount.Dollars(maxPrice))
 	}
+	if err := r.checkModelsFolder(); err != nil {
+		return err
+	}
 	if r.Token != nil {
 		if err := r.checkToken(); err != nil {
 			return err
@@ -257,7 +271,7 @@ func (b By) Check() error {
 	return nil
 }
 
-// ParseFixed parses a server in the form of --comfyui: URL[,label=x]…[,price=0.0005]
+// ParseFixed parses a server in the form of --comfyui: URL[,label=x]…[,price=0.0005][,models=/mnt/models]
 func ParseFixed(text string) (Registration, error) {
 	parts := strings.Split(text, ",")
 	r := Registration{URL: parts[0], Fixed: true}
@@ -272,8 +286,11 @@ func ParseFixed(text string) (Registration, error) {
 				return r, fault.Wrap(err, fault.Invalid, fault.CodeInvalidServer, "%q is not price=DOLLARS, such as price=0.0005", shorten(part))
 			}
 			r.Price = micros
+		case "models":
+			r.ModelsFolder = strings.TrimSpace(value)
 		default:
-			return r, fault.New(fault.Invalid, fault.CodeInvalidServer, "%q is neither label=NAME nor price=DOLLARS", shorten(part))
+			return r, fault.New(fault.Invalid, fault.CodeInvalidServer, "%q is neither label=NAME nor price=DOLLARS nor models=FOLDER",
+				shorten(part))
 		}
 	}
 	r.By = configured()

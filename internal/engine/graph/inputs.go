@@ -220,7 +220,7 @@ func (f *frame) outOfRange(in node.Input, s side, shown string, received any) {
 func (w *walk) checkOption(f *frame, in node.Input, raw any) {
 	options := w.options(in)
 	text, isText := raw.(string)
-	if isText && slices.Contains(options, text) {
+	if isText && (slices.Contains(options, text) || f.class.Remote && w.weight(in, text)) {
 		return
 	}
 	shown, spec := "(list of length "+strconv.Itoa(len(options))+")", any(nil)
@@ -231,6 +231,21 @@ func (w *walk) checkOption(f *frame, in node.Input, raw any) {
 		Type: "value_not_in_list", Message: "Value not in list",
 		Details:   fmt.Sprintf("%s: %s not in %s", in.Name, shortenedRepr(raw), shown),
 		ExtraInfo: map[string]any{"input_name": in.Name, "input_config": spec, "received_value": quoted(raw)},
+	})
+}
+
+// weight reports whether a choice that no server has is a weight that can be brought to a server.
+func (w *walk) weight(in node.Input, choice string) bool {
+	if !in.MayBeWeight(choice) {
+		return false
+	}
+	names, err := w.files.List(w.ctx, node.FolderModels, listLimit)
+	if err != nil {
+		w.failed = fmt.Errorf("list the weights for input %s: %w", in.Name, err)
+	}
+	return slices.ContainsFunc(names, func(path string) bool {
+		folder, name, _ := strings.Cut(path, "/")
+		return name == choice && (in.Weights == folder || in.Weights == node.AnyFolder)
 	})
 }
 

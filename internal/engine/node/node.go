@@ -56,6 +56,7 @@ type Input struct {
 	Options        []string // of a Combo
 	Folder         Folder   // a Combo whose options are the caller's files of this folder
 	Directory      bool     // of Folder, the options are the folders that contain the files
+	Weights        string   // a Combo of a server whose options are its model files in a folder such as checkpoints; * = in any folder
 	Multiline      bool
 	Placeholder    string
 	DynamicPrompts bool
@@ -93,6 +94,9 @@ const (
 	FolderOutput Folder = "output"
 	FolderTemp   Folder = "temp"
 )
+
+// FolderModels lists the weights of an account and those of all accounts, as folder/name. Graphs open no files in it.
+const FolderModels Folder = "models"
 
 // Value is a value that an edge carries: *raster.Image, *raster.Mask, *media.Sound, *media.Video, *layers.Stack, int64,
 // float64, string, bool, a List of values, decoded JSON (map[string]any, []any), or a Blocker. Values are immutable once returned.

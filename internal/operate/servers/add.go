@@ -21,6 +21,7 @@ type Registration struct {
 	Headers   map[string]string `name:"headers" flag:"header" secret:"true"`
 	Price     action.Dollars    `name:"price_usd" flag:"price"`
 	ExpiresIn time.Duration     `name:"expires_in" max:"31536000"`
+	Models    string            `name:"models_folder" help:"folder of its models that workers reach under this path; weights are put there"`
 
 	Token *server.Token // the token of the request; nil = an operator's request
 	From  netip.Addr    // the origin of a request with a token
@@ -53,7 +54,7 @@ answer names the server only. It renews what tokens have registered; what an ope
 	Do: func(ctx context.Context, o *Service, r Registration, by operate.Attribution) (View, error) {
 		reg := server.Registration{
 			URL: r.URL, Labels: r.Labels, Slots: r.Slots, Headers: r.Headers, ExpiresIn: r.ExpiresIn, Price: int64(r.Price),
-			Token: r.Token, From: r.From, By: server.By(by),
+			ModelsFolder: r.Models, Token: r.Token, From: r.From, By: server.By(by),
 		}
 		if err := reg.Check(); err != nil {
 			return View{}, err

@@ -6,17 +6,20 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/config/amount"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/action"
 	"github.com/millrace-dev/millrace/internal/operate/terminal"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
+	"github.com/millrace-dev/millrace/internal/postgres/serverstore"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
@@ -26,6 +29,7 @@ type Service struct {
 	Assets    *asset.Service
 	Store     *assetstore.Store
 	Downloads *assetstore.Downloads
+	Servers   *serverstore.Store
 	Blobs     blob.Store
 	Space     func(ctx context.Context, account string, bytes int64) error // refuses a file for which there is no space
 	Session   operate.Session
@@ -43,8 +47,9 @@ name, or FOLDER/NAME.
 	Example: `  millrace weights put sd_xl_base_1.0.safetensors --folder checkpoints
   millrace weights put https://example.com/lora.safetensors --folder loras --hash blake3:…
   millrace weights list
+  millrace weights where sd_xl_base_1.0.safetensors
   millrace weights rm checkpoints/sd_xl_base_1.0.safetensors`,
-	Actions: []action.For[*Service]{put, list, get, remove, downloaded},
+	Actions: []action.For[*Service]{put, list, where, get, remove, downloaded},
 }
 
 // all is the name of all accounts in commands and requests.
@@ -128,6 +133,55 @@ func print(out *terminal.Printer, found ...asset.Weight) {
 		}
 	})
 }
+
+// copied is a copy of a weight, with the servers that have it.
+type copied struct {
+	server.Copy
+
+	Servers []string `json:"servers"` // addresses
+}
+
+var where = action.Of[*Service, chosen, []copied]{
+	Spec: action.Spec{
+		ID: "adminWeightCopies", Route: "GET /weights/{weight}/copies", Schema: "AdminWeightCopy", Member: "copies", List: true,
+		Summary:  "List the copies of a weight that were brought to servers, or are being brought.",
+		Refusal:  map[int]string{409: "Several weights have this name."},
+		Commands: []action.Command{{Use: "where WEIGHT", Short: "Show to which servers a weight was brought"}},
+	},
+	Do: func(ctx context.Context, o *Service, p chosen, _ operate.Attribution) ([]copied, error) {
+		w, err := o.find(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		copies, err := o.Servers.Copies(ctx, "")
+		if err != nil {
+			return nil, err
+		}
+		servers, err := o.Servers.Servers(ctx)
+		found := []copied{}
+		for _, c := range copies {
+			if c.Hash != w.Hash || c.Folder != w.Folder || c.Name != w.Name {
+				continue
+			}
+			one := copied{Copy: c, Servers: []string{}}
+			for _, s := range servers {
+				if s.Target() == c.Target {
+					one.Servers = append(one.Servers, s.URL)
+				}
+			}
+			found = append(found, one)
+		}
+		return found, err
+	},
+	Show: func(out *terminal.Printer, _ chosen, found []copied) {
+		out.Columns([]string{"FOLDER OF MODELS", "STATE", "BYTES", "SINCE", "USED", "SERVERS", "PROBLEM"}, func(row func(...any)) {
+			for _, c := range found {
+				row(c.Target, c.State, c.Done, c.Since.Format(time.DateTime), c.UsedAt.Format(time.DateTime),
+					terminal.OrDash(strings.Join(c.Servers, " ")), terminal.OrDash(c.Problem))
+			}
+		})
+	},
+}.Untyped()
 
 var remove = action.Of[*Service, chosen, asset.Weight]{
 	Spec: action.Spec{

@@ -35,7 +35,7 @@ func New(pool *pgxpool.Pool, events *eventstore.Store) *Store {
 }
 
 const columns = `id::text, url, labels, slots, fixed, drained, expires_at, registered_at, sealed, health, problem, version, system,
-	running, pending, others, digest, models, seen_at, looked_at, coalesce(token::text, ''), price,
+	running, pending, others, digest, models, seen_at, looked_at, coalesce(token::text, ''), price, models_folder,
 	(select min(made_at) from comfyui_orphans o where o.server = comfyui_servers.id)`
 
 // system is the part of a probe's result that describes a server's machine, and what became of jobs there.
@@ -54,7 +54,8 @@ func scan(row pgx.CollectableRow) (*server.Server, error) {
 	s, sys := &server.Server{}, system{}
 	err := row.Scan(&s.ID, &s.URL, &s.Labels, &s.Slots, &s.Fixed, &s.Drained, &s.ExpiresAt, &s.RegisteredAt, &s.Sealed, &s.Health, &s.Problem,
 		&s.Version,
-		&sys, &s.Running, &s.Pending, &s.Foreign, &s.Digest, &s.Models, &s.SeenAt, &s.LookedAt, &s.Token, &s.Price, &s.CanceledAt)
+		&sys, &s.Running, &s.Pending, &s.Foreign, &s.Digest, &s.Models, &s.SeenAt, &s.LookedAt, &s.Token, &s.Price, &s.ModelsFolder,
+		&s.CanceledAt)
 	s.OS, s.RAMTotal, s.RAMFree, s.Devices, s.Failing = sys.OS, sys.RAMTotal, sys.RAMFree, sys.Devices, sys.Failing
 	s.Process, s.Python, s.PyTorch = sys.Process, sys.Python, sys.PyTorch
 	return s, err
@@ -78,6 +79,9 @@ func servers(ctx context.Context, db queryer) ([]*server.Server, error) {
 	}
 	all, err := pgx.CollectRows(rows, scan)
 	if err != nil {
+		return nil, err
+	}
+	if err := addCopies(ctx, db, all); err != nil {
 		return nil, err
 	}
 	counted, err := leases(ctx, db, countedLeases)
@@ -194,9 +198,9 @@ func (g *registering) queue(q *pgx.Batch, r server.Registration) {
 // insert adds a server that is not registered.
 func insert(c *eventstore.Changes, id server.ID, r server.Registration, sealed []byte) error {
 	expires := expiry(r)
-	c.Queue(`insert into comfyui_servers (id, url, labels, slots, fixed, expires_at, registered_at, sealed, token, price)
-		values ($1, $2, $3, $4, $5, $6, now(), $7, $8, $9)`,
-		string(id), r.URL, r.Labels, r.Slots, r.Fixed, expires, sealed, tokenID(r.Token), r.Price)
+	c.Queue(`insert into comfyui_servers (id, url, labels, slots, fixed, expires_at, registered_at, sealed, token, price, models_folder)
+		values ($1, $2, $3, $4, $5, $6, now(), $7, $8, $9, $10)`,
+		string(id), r.URL, r.Labels, r.Slots, r.Fixed, expires, sealed, tokenID(r.Token), r.Price, r.ModelsFolder)
 	return record(c, id, r.By, server.TypeRegistered, registered(id, r, sealed, expires))
 }
 
@@ -204,7 +208,7 @@ func insert(c *eventstore.Changes, id server.ID, r server.Registration, sealed [
 func registered(id server.ID, r server.Registration, sealed []byte, expires *time.Time) server.RegisteredV1 {
 	e := server.RegisteredV1{
 		Server: id, URL: r.URL, Labels: r.Labels, Slots: r.Slots, Fixed: r.Fixed, Price: r.Price,
-		Headers: len(sealed) > 0, ExpiresAt: expires,
+		Headers: len(sealed) > 0, ExpiresAt: expires, Models: r.ModelsFolder,
 	}
 	if r.Token != nil {
 		e.Token = r.Token.ID
@@ -232,14 +236,16 @@ func renew(c *eventstore.Changes, found *server.Server, r server.Registration, s
 		return errKnown(r.URL)
 	}
 	if r.Fixed {
-		c.Queue(`update comfyui_servers set labels = $2, price = $3, fixed = true, expires_at = null, system = system - 'process'
-			where id = $1`,
-			string(found.ID), r.Labels, r.Price)
+		c.Queue(`update comfyui_servers set labels = $2, price = $3, fixed = true, expires_at = null, models_folder = $4,
+			system = system - 'process' where id = $1`,
+			string(found.ID), r.Labels, r.Price, r.ModelsFolder)
 		return nil
 	}
 	c.Queue(`update comfyui_servers set labels = $2, slots = $3, expires_at = $4, sealed = coalesce($5, sealed),
-		token = coalesce($6, token), price = $7 where id = $1`, string(found.ID), r.Labels, r.Slots, expires, sealed, tokenID(r.Token), r.Price)
-	if slices.Equal(found.Labels, r.Labels) && found.Slots == r.Slots && found.Price == r.Price && len(sealed) == 0 {
+		token = coalesce($6, token), price = $7, models_folder = $8 where id = $1`,
+		string(found.ID), r.Labels, r.Slots, expires, sealed, tokenID(r.Token), r.Price, r.ModelsFolder)
+	if slices.Equal(found.Labels, r.Labels) && found.Slots == r.Slots && found.Price == r.Price && found.ModelsFolder == r.ModelsFolder &&
+		len(sealed) == 0 {
 		return nil
 	}
 	return record(c, found.ID, r.By, server.TypeRegistered, registered(found.ID, r, sealed, expires))

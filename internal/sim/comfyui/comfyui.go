@@ -29,6 +29,7 @@ type Options struct {
 	Version     string        // default "0.33.0"
 	NoJobs      bool          // no /api/jobs, as before 2026
 	Checkpoints []string      // default "random-sd15.safetensors"
+	Models      string        // folder of models, whose checkpoints it has besides; "" = none
 	Without     []string      // classes that it does not have
 	Classes     []*node.Class // that it has besides
 	Pack        bool          // the node pack for lossless values is installed
@@ -118,6 +119,9 @@ func newServer(opts Options, files *fileStore, faults *faults, records *ledger) 
 		}
 	}
 	if s.classes, err = node.NewRegistry(classes...); err != nil {
+		return nil, fmt.Errorf("simulated ComfyUI: %w", err)
+	}
+	if err := s.readModels(); err != nil {
 		return nil, fmt.Errorf("simulated ComfyUI: %w", err)
 	}
 	s.files.wipe(node.FolderTemp)

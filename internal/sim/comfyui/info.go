@@ -47,6 +47,10 @@ func (s *Server) objectInfo(w http.ResponseWriter, r *http.Request) {
 	if len(names) == 0 && s.hostile(r.Context(), w) {
 		return
 	}
+	if err := s.readModels(); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
 	definitions, err := s.classes.Definitions(r.Context(), s.files, names...)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -112,7 +116,7 @@ func (s *Server) modelFolders(w http.ResponseWriter, _ *http.Request) {
 func (s *Server) models(w http.ResponseWriter, r *http.Request) {
 	switch r.PathValue("folder") {
 	case "checkpoints":
-		writeJSON(w, http.StatusOK, s.opts.Checkpoints)
+		writeJSON(w, http.StatusOK, s.checkpoints())
 	case "loras", "vae":
 		writeJSON(w, http.StatusOK, []string{})
 	default:

@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"math"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -21,17 +23,46 @@ type checkpoint struct{ name string }
 
 // modelClasses are the classes that need a model, and others that are not native.
 func (s *Server) modelClasses() []*node.Class {
-	all := slices.Concat([]*node.Class{s.loader(), textEncoder(), s.sampler()}, classes.Latents(), []*node.Class{partner()})
+	all := slices.Concat([]*node.Class{textEncoder(), s.sampler()}, classes.Latents(), []*node.Class{partner()})
+	if s.opts.Models == "" { // else it depends on what is in the folder
+		all = append(all, s.loader())
+	}
 	if s.opts.Pack {
 		all = append(all, classes.Pack()...)
 	}
 	return all
 }
 
+// checkpoints returns the names of the checkpoints that the server has: those of its options, and the files in its folder.
+func (s *Server) checkpoints() []string {
+	all := slices.Clone(s.opts.Checkpoints)
+	if s.opts.Models == "" {
+		return all
+	}
+	root := filepath.Join(s.opts.Models, "checkpoints")
+	//nolint:errcheck // a folder that is not there has no files
+	filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && node.IsModelFile(path) {
+			name, _ := filepath.Rel(root, path)
+			all = append(all, filepath.ToSlash(name))
+		}
+		return nil
+	})
+	return all
+}
+
+// readModels offers the checkpoints that are in the folder now.
+func (s *Server) readModels() error {
+	if s.opts.Models == "" {
+		return nil
+	}
+	return s.classes.ExtendFrom(node.Servers, s.loader())
+}
+
 func (s *Server) loader() *node.Class {
 	return &node.Class{
 		Name: "CheckpointLoaderSimple", DisplayName: "Load Checkpoint", Category: "loaders", Module: "nodes",
-		Inputs:  []node.Input{{Name: "ckpt_name", Type: node.Combo, Options: s.opts.Checkpoints}},
+		Inputs:  []node.Input{{Name: "ckpt_name", Type: node.Combo, Options: s.checkpoints()}},
 		Outputs: []node.Output{{Type: classes.Model}, {Type: classes.Clip}, {Type: classes.VAE}},
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			name, _ := call.Args["ckpt_name"].(string)

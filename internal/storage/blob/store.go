@@ -92,6 +92,13 @@ type Store interface {
 	Walk(ctx context.Context, fn func(Entry) error) error
 }
 
+// Linker is a Store that can make a file of a blob without copying its bytes.
+type Linker interface {
+	// Link makes a new file of the verified bytes of a blob: way is clone if it only shares them, and link if it is the same file. It is
+	// errors.ErrUnsupported where the file system of the path allows neither.
+	Link(ctx context.Context, ref Ref, path string) (way string, err error)
+}
+
 // Filer is a Reader over a plain file. File returns the file if its bytes have been verified, so that the kernel can send
 // it, and nil otherwise.
 type Filer interface{ File() *os.File }

@@ -29,7 +29,9 @@ func Main() {
 	}
 	argument := func(name string) string { return os.Args[slices.Index(os.Args, name)+1] }
 	fmt.Println("simulated ComfyUI on device", os.Getenv("CUDA_VISIBLE_DEVICES"), "secret:", os.Getenv("MILLRACE_SECRET_KEY"))
-	m, err := comfyui.Start(net.JoinHostPort(argument("--listen"), argument("--port")), comfyui.Options{})
+	m, err := comfyui.Start(net.JoinHostPort(argument("--listen"), argument("--port")), comfyui.Options{
+		Models: filepath.Join(filepath.Dir(argument("--extra-model-paths-config")), "models"),
+	})
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)

@@ -32,6 +32,7 @@ func ParseDocument(digest string, names []string, definitions map[string]json.Ra
 		}
 	}
 	d.adoptInputs()
+	d.adoptWeights()
 	for _, name := range names {
 		def, ok := d.Classes[name]
 		if !ok {
@@ -113,20 +114,11 @@ func (d *Document) Models(class string, constants node.Args) []string {
 	for i := range def.inputs {
 		in := &def.inputs[i]
 		choice, ok := constants[in.Name].(string)
-		if ok && in.Type == node.Combo && in.Folder == "" && modelFile(choice) {
+		if ok && in.Type == node.Combo && in.Folder == "" && node.IsModelFile(choice) {
 			out = append(out, choice)
 		}
 	}
 	return out
-}
-
-// modelSuffixes are the suffixes of the files of models.
-var modelSuffixes = []string{".safetensors", ".ckpt", ".pt", ".pt2", ".bin", ".pth", ".pkl", ".sft", ".gguf", ".onnx"}
-
-func modelFile(name string) bool {
-	return slices.ContainsFunc(modelSuffixes, func(suffix string) bool {
-		return len(name) > len(suffix) && name[len(name)-len(suffix):] == suffix
-	})
 }
 
 // Merge makes the classes that at least one of the servers has. The choices are those of all servers; for all other

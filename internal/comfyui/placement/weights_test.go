@@ -1,0 +1,92 @@
+package placement_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/comfyui/placement"
+	"github.com/millrace-dev/millrace/internal/domain/server"
+	"github.com/millrace-dev/millrace/internal/engine/node"
+)
+
+// loader returns stored definitions of a loader with these checkpoints.
+func loader(t *testing.T, checkpoints ...string) []byte {
+	t.Helper()
+	if checkpoints == nil {
+		checkpoints = []string{}
+	}
+	raw, err := json.Marshal(map[string]any{
+		"input": map[string]any{"required": map[string]any{"ckpt_name": []any{checkpoints}}}, "output": []string{"MODEL"},
+	})
+	require.NoError(t, err)
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	require.NoError(t, json.NewEncoder(w).Encode(map[string]any{
+		"names": []string{"Loader"}, "definitions": map[string]json.RawMessage{"Loader": raw},
+	}))
+	require.NoError(t, w.Close())
+	return b.Bytes()
+}
+
+func TestWhichServerGetsAWeight(t *testing.T) {
+	t.Parallel()
+	busy := []server.Lease{{Models: []string{"other.safetensors"}}}
+	one := func(id server.ID, digest string, change func(*server.Server)) *server.Server {
+		s := &server.Server{ID: id, URL: "http://" + string(id), Health: server.Answers, Digest: digest, Slots: 1, ModelsFolder: "/models"}
+		if change != nil {
+			change(s)
+		}
+		return s
+	}
+	working := func(s *server.Server) { s.Leases = busy }
+	unreached := func(s *server.Server) { s.ModelsFolder = "" }
+	for name, c := range map[string]struct {
+		servers []*server.Server
+		waited  time.Duration
+		want    server.ID // "" = none
+	}{
+		"no server has it":                           {[]*server.Server{one("a", "lacks", nil), one("b", "lacks", nil)}, 0, "a"},
+		"one that is idle before one that is not":    {[]*server.Server{one("a", "lacks", working), one("b", "lacks", nil)}, 0, "b"},
+		"a server has it":                            {[]*server.Server{one("a", "has", nil), one("b", "lacks", nil)}, time.Hour, ""},
+		"the one that has it is busy":                {[]*server.Server{one("a", "has", working), one("b", "lacks", nil)}, time.Second, ""},
+		"it is busy for long":                        {[]*server.Server{one("a", "has", working), one("b", "lacks", nil)}, time.Minute, "b"},
+		"it is busy for long, and the other one too": {[]*server.Server{one("a", "has", working), one("b", "lacks", working)}, time.Minute, ""},
+		"it lacks the class, too":                    {[]*server.Server{one("a", "none", nil)}, 0, ""},
+		"its folder is not reached":                  {[]*server.Server{one("a", "lacks", unreached)}, 0, ""},
+		"it drains":                                  {[]*server.Server{one("a", "lacks", func(s *server.Server) { s.Drained = true })}, 0, ""},
+		"it is being brought": {[]*server.Server{one("a", "lacks", nil), one("b", "lacks", func(s *server.Server) {
+			s.Copies = []server.Copy{{Folder: "checkpoints", Name: "new.safetensors", State: server.Copying}}
+		})}, 0, ""},
+		"it failed on one": {[]*server.Server{one("a", "lacks", func(s *server.Server) {
+			s.Copies = []server.Copy{{Folder: "checkpoints", Name: "new.safetensors", State: server.Failed}}
+		}), one("b", "lacks", nil)}, 0, "b"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			classes, err := node.NewRegistry()
+			require.NoError(t, err)
+			store := &library{all: c.servers, bodies: map[string][]byte{
+				"has": loader(t, "new.safetensors"), "lacks": loader(t), "none": stored(t, "Other"),
+			}}
+			pool := placement.New(store, nil, classes, "me", placement.Options{Log: slog.New(slog.DiscardHandler)})
+			_, err = pool.Refresh(t.Context())
+			require.NoError(t, err)
+			wait := server.Waiting{Wait: server.Wait{
+				Since: time.Now().Add(-c.waited),
+				Needs: []server.Need{{Class: "Loader", Choices: map[string]string{"ckpt_name": "new.safetensors"}}},
+			}}
+			var got server.ID
+			for _, w := range pool.Wanted([]server.Waiting{wait}, func(s *server.Server) bool { return s.ModelsFolder != "" }) {
+				require.Empty(t, got, "a segment's weights are brought to one server")
+				got = w.Server.ID
+			}
+			require.Equal(t, c.want, got)
+		})
+	}
+}

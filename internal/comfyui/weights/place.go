@@ -1,0 +1,210 @@
+package weights
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/domain/server"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
+	"github.com/millrace-dev/millrace/internal/storage/blob/disk"
+)
+
+// placing puts one weight into a folder of models.
+type placing struct {
+	*bringer
+	copy    *server.Copy
+	root    string
+	stop    context.CancelCauseFunc // ends the copy when another process makes it
+	kept    time.Time               // when the progress was last recorded
+	way     string
+	sent    int64
+	removed []string
+}
+
+// errTakenOver ends a copy that another process makes by now.
+var errTakenOver = errors.New("another process makes the copy")
+
+const keepEvery = 500 * time.Millisecond // between two records of the progress
+
+// place puts the weight at its name, unless it is there.
+func (p *placing) place(ctx context.Context) error {
+	final := filepath.Join(p.root, p.copy.Folder, filepath.FromSlash(p.copy.Name))
+	if there, err := p.present(ctx, final); there || err != nil {
+		p.way = "present"
+		return err
+	}
+	dir := filepath.Dir(final)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	part := filepath.Join(dir, ".millrace-"+p.copy.Hash.Hex()[:16]+".part")
+	if err := os.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a process that was killed
+		return err
+	}
+	defer os.Remove(part) //nolint:errcheck // it has its own name by then, or nobody needs it
+	if err := p.fill(ctx, part); err != nil {
+		return err
+	}
+	if err := rename(part, final); err != nil {
+		return err
+	}
+	return syncDir(dir)
+}
+
+// present reports whether the file is there. A file with other bytes is Conflict.
+func (p *placing) present(ctx context.Context, path string) (bool, error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	conflict := fault.New(fault.Conflict, fault.CodeNameTaken, "the server has another file with this name in its folder %s, of %d bytes",
+		p.copy.Folder, info.Size())
+	if !info.Mode().IsRegular() || info.Size() != p.copy.Size {
+		return false, conflict
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close() // read only
+	h := blob.NewHash()
+	if _, err := io.Copy(h, &kept{placing: p, ctx: ctx, r: f}); err != nil {
+		return false, err
+	}
+	if blob.RefOf(h) != p.copy.Hash {
+		return false, conflict
+	}
+	return true, nil
+}
+
+// fill makes a file of the bytes: a clone or a link if the blobs are on the same disk, else a copy.
+func (p *placing) fill(ctx context.Context, path string) error {
+	if linker, ok := p.Blobs.(blob.Linker); ok {
+		way, err := linker.Link(ctx, p.copy.Hash, path)
+		if err == nil || !errors.Is(err, errors.ErrUnsupported) {
+			p.way = way
+			return err
+		}
+	}
+	if err := p.makeSpace(ctx); err != nil {
+		return err
+	}
+	r, err := p.Blobs.Open(ctx, p.copy.Hash)
+	if err != nil {
+		return err
+	}
+	defer r.Close() // read only
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	p.way = "copy"
+	p.sent, err = io.Copy(f, &kept{placing: p, ctx: ctx, r: r}) // the reader verifies the hash before its last bytes
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// kept records the progress of a reader.
+type kept struct {
+	*placing
+	ctx  context.Context //nolint:containedctx // lives for one call
+	r    io.Reader
+	done int64
+}
+
+// Read implements io.Reader.
+func (k *kept) Read(b []byte) (int, error) {
+	if k.ctx.Err() != nil {
+		return 0, context.Cause(k.ctx)
+	}
+	n, err := k.r.Read(b)
+	if k.done += int64(n); time.Since(k.kept) > keepEvery {
+		k.kept = time.Now()
+		k.copy.Done = k.done
+		mine, kept := k.Store.KeepCopy(k.ctx, *k.copy, k.Pool.Holder())
+		if kept == nil && !mine {
+			k.stop(errTakenOver)
+		}
+	}
+	return n, err
+}
+
+// rename gives a file its name, unless another file has it.
+func rename(from, to string) error {
+	err := os.Link(from, to)
+	if err == nil {
+		return nil
+	}
+	if _, there := os.Lstat(to); !errors.Is(there, fs.ErrNotExist) {
+		return fault.Wrap(err, fault.Conflict, fault.CodeNameTaken, "another file got its name on the server while it was brought")
+	}
+	return os.Rename(from, to) // the file system has no links
+}
+
+func syncDir(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// makeSpace removes copies that were brought before, the least recently used first, until the weight fits. A copy that a running segment
+// names stays, like every file that was not brought. If it cannot fit, nothing is removed.
+func (p *placing) makeSpace(ctx context.Context) error {
+	need := p.copy.Size + p.Reserve
+	if disk.CheckSpace(p.root, need) == nil {
+		return nil
+	}
+	copies, err := p.unused(ctx)
+	if err != nil {
+		return err
+	}
+	var removable int64
+	for _, c := range copies {
+		removable += c.Size
+	}
+	full := fault.New(fault.Exhausted, fault.CodeDiskFull, "the disk of the server has too little space for %d bytes", p.copy.Size)
+	if disk.CheckSpace(p.root, need-removable) != nil {
+		return full
+	}
+	for _, c := range copies {
+		if err := os.Remove(filepath.Join(p.root, c.Folder, filepath.FromSlash(c.Name))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if err := p.Store.DropCopy(ctx, c); err != nil {
+			return err
+		}
+		p.removed = append(p.removed, c.Folder+"/"+c.Name)
+		p.Log.Info("copy of a weight removed to make space for another", "name", c.Name, "size", c.Size)
+		if disk.CheckSpace(p.root, need) == nil {
+			return nil
+		}
+	}
+	return full
+}
+
+// unused returns the copies in the folder that no running segment names, the least recently used first.
+func (p *placing) unused(ctx context.Context) ([]server.Copy, error) {
+	copies, err := p.Store.Copies(ctx, p.copy.Target)
+	var inUse []string
+	for _, s := range p.Pool.Servers() {
+		if s.Target() == p.copy.Target {
+			for _, l := range s.Leases {
+				inUse = append(inUse, l.Models...)
+			}
+		}
+	}
+	return slices.DeleteFunc(copies, func(c server.Copy) bool {
+		return !c.Brought || c.State != server.Ready || slices.Contains(inUse, c.Name)
+	}), err
+}
