@@ -47,7 +47,7 @@ func (s *Shell) Logger() (*slog.Logger, error) {
 
 // JSONFlag adds the flag --json.
 func JSONFlag(cmd *cobra.Command, asJSON *bool) {
-	cmd.Flags().BoolVar(asJSON, "json", false, "print the complete answer as JSON")
+	cmd.Flags().BoolVar(asJSON, "json", *asJSON, "print the complete answer as JSON")
 }
 
 // Printer returns a printer that uses colours on a terminal, unless NO_COLOR is set.
