@@ -22,6 +22,7 @@ type turn struct {
 	until   time.Time
 	length  time.Duration                       // length of the next turn, if no batch waits
 	waiting func(context.Context) (bool, error) // reports whether batches wait; nil = always
+	confirm func(context.Context) error         // as of recorder
 }
 
 // deadline returns a turn that ends after d, even if no batch waits.

@@ -74,3 +74,11 @@ func (g *Graph) FailAttempt(
 	_, next, err := a.failed(ctx, "", cause)
 	return next != nil, err
 }
+
+// RecordStart records the start of a node, unless confirm returns an error.
+func (g *Graph) RecordStart(ctx context.Context, ref job.RunRef, node string, confirm func(context.Context) error) error {
+	r := g.newRecorder(ref)
+	r.confirm = confirm
+	r.add(node, job.TypeNodeStarted, job.NodeStartedV1{Run: ref.Run, Node: node})
+	return r.flush(ctx)
+}

@@ -25,6 +25,8 @@ type recorder struct {
 	after   int64 // version that the stream must have at the first append; 0 = any
 	// lease, if not nil, appends under the lease of a segment: a driver that has lost the lease records nothing.
 	lease func(ctx context.Context, a eventlog.Append) ([]eventlog.Recorded, error)
+	// confirm, if not nil, returns an error if another attempt of the activity has begun: this one records nothing any more.
+	confirm func(context.Context) error
 }
 
 func (g *Graph) newRecorder(ref job.RunRef) *recorder { return &recorder{g: g, ref: ref} }
@@ -54,6 +56,11 @@ func (r *recorder) flushIfDue(ctx context.Context, soon bool) error {
 // recorded the first of them, the store returns the recorded ones. Recorded events may also follow new ones, because
 // a node whose values were lost runs again in another chain.
 func (r *recorder) flush(ctx context.Context) error {
+	if r.confirm != nil && len(r.pending) > 0 {
+		if err := r.confirm(ctx); err != nil {
+			return err
+		}
+	}
 	for len(r.pending) > 0 {
 		recorded, err := r.append(ctx, r.pending)
 		if errors.Is(err, eventlog.ErrDuplicate) { // the first event is new, but a later one is recorded

@@ -61,13 +61,15 @@ func (g *Graph) RunCheap(ctx context.Context, p RunParams) (RunResult, error) {
 func (g *Graph) RunLong(ctx context.Context, p RunParams) (RunResult, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	go attempt.Heartbeat(ctx)
+	pulse := attempt.NewPulse()
+	go pulse.Run(ctx)
 	info := activity.GetInfo(ctx)
-	if info.Attempt > 1 { // an attempt was lost: record the finished nodes before starting others
-		return g.run(ctx, p, deadline(g.FusedFor))
-	}
 	t := deadline(g.Turn)
-	if g.Waiting != nil {
+	if info.Attempt > 1 { // an attempt was lost: record the finished nodes before starting others
+		t = deadline(g.FusedFor)
+	}
+	t.confirm = pulse.Confirm
+	if info.Attempt == 1 && g.Waiting != nil {
 		t.length, t.waiting = g.Turn, func(ctx context.Context) (bool, error) { return g.Waiting(ctx, info.TaskQueue) }
 	}
 	return g.run(ctx, p, t)

@@ -325,3 +325,14 @@ func TestPanicOutsideANodeEndsTheRun(t *testing.T) {
 		}
 	}
 }
+
+// An attempt that another one has replaced, while its process was stopped, records nothing any more.
+func TestAReplacedAttemptRecordsNothing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, gatedPrompt, []string{"3"}, gated("")...)
+	over := errors.New("another attempt has begun")
+	require.ErrorIs(t, b.activities.RecordStart(t.Context(), b.ref, "1", func(context.Context) error { return over }), over)
+	require.Empty(t, b.events(t))
+	require.NoError(t, b.activities.RecordStart(t.Context(), b.ref, "1", func(context.Context) error { return nil }))
+	require.Equal(t, []string{"started 1"}, b.events(t))
+}

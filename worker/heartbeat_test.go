@@ -79,3 +79,42 @@ func TestAStallOfTemporalDoesNotEndTheRunOfANode(t *testing.T) {
 	require.NoError(t, run.Get(t.Context(), nil))
 	require.Empty(t, began, "the node ran again")
 }
+
+// A process that was stopped for longer than the heartbeat timeout learns that another attempt has begun before it does anything
+// else. The other attempt continues.
+func TestAStoppedAttemptLearnsThatItWasReplaced(t *testing.T) {
+	t.Parallel()
+	address, namespace := temporaltest.Namespace(t)
+	c, err := client.DialContext(t.Context(), client.Options{
+		HostPort: address, Namespace: namespace, Logger: slog.New(slog.DiscardHandler),
+	})
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	w := sdk.New(c, "work", sdk.Options{})
+	w.RegisterWorkflowWithOptions(func(ctx workflow.Context) error {
+		ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Hour, HeartbeatTimeout: 7 * time.Second})
+		return workflow.ExecuteActivity(ctx, "Node").Get(ctx, nil)
+	}, workflow.RegisterOptions{Name: "Run"})
+	replaced, told := make(chan struct{}), make(chan error, 2)
+	w.RegisterActivityWithOptions(func(ctx context.Context) error {
+		pulse := attempt.NewPulse()
+		if activity.GetInfo(ctx).Attempt == 1 { // it sends no heartbeats, like a stopped process
+			require.NoError(t, pulse.Confirm(ctx))
+			<-replaced
+			told <- pulse.Confirm(ctx)
+			return ctx.Err()
+		}
+		close(replaced)
+		go pulse.Run(ctx)
+		<-time.After(8 * time.Second)
+		told <- pulse.Confirm(ctx)
+		return nil
+	}, activity.RegisterOptions{Name: "Node"})
+	require.NoError(t, w.Start())
+	t.Cleanup(w.Stop)
+	run, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: uuid.NewString(), TaskQueue: "work"}, "Run")
+	require.NoError(t, err)
+	require.ErrorContains(t, <-told, "another attempt of the activity has begun")
+	require.NoError(t, <-told)
+	require.NoError(t, run.Get(t.Context(), nil))
+}

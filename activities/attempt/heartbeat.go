@@ -3,11 +3,14 @@ package attempt
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
+
+	"github.com/millrace-dev/millrace/internal/fault"
 )
 
 const (
@@ -15,7 +18,20 @@ const (
 	heartbeatEvery = 3 * time.Second
 	// heartbeatWithin bounds one heartbeat. After this time, Temporal has ended the attempt or is down.
 	heartbeatWithin = 10 * time.Second
+	// doubtAfter is how long after the last answer to a heartbeat it is not known whether another attempt has begun. It is shorter than
+	// the heartbeat timeout. confirmWithin bounds the question.
+	doubtAfter    = 2 * heartbeatEvery
+	confirmWithin = 2 * time.Second
 )
+
+// Pulse keeps an attempt of an activity alive, and knows when Temporal was last heard of.
+type Pulse struct {
+	mu    sync.Mutex // guards heard
+	heard time.Time
+}
+
+// NewPulse returns the pulse of an attempt that begins.
+func NewPulse() *Pulse { return &Pulse{heard: time.Now()} }
 
 // Heartbeat sends heartbeats to Temporal until ctx ends. The activity is canceled when Temporal answers that it must
 // end or that another attempt has begun. A heartbeat without an answer changes nothing: Temporal may be restarting,
@@ -23,7 +39,10 @@ const (
 //
 // The heartbeats of the SDK do not have this property: the SDK cancels the activity when a heartbeat takes longer
 // than the interval.
-func Heartbeat(ctx context.Context) {
+func Heartbeat(ctx context.Context) { NewPulse().Run(ctx) }
+
+// Run is Heartbeat of an attempt with a pulse.
+func (p *Pulse) Run(ctx context.Context) {
 	tick := time.NewTicker(heartbeatEvery)
 	defer tick.Stop()
 	for {
@@ -31,17 +50,36 @@ func Heartbeat(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if isOver(sendHeartbeat(ctx)) {
+			if isOver(p.send(ctx, heartbeatWithin)) {
 				activity.RecordHeartbeat(ctx) // the SDK gets the same answer and cancels the activity
 			}
 		}
 	}
 }
 
-func sendHeartbeat(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, heartbeatWithin)
+// Confirm returns an error if another attempt of the activity has begun, because this process was stopped for longer than the
+// heartbeat timeout. It asks Temporal only after a silence. Without an answer the attempt continues.
+func (p *Pulse) Confirm(ctx context.Context) error {
+	p.mu.Lock()
+	doubt := time.Since(p.heard) > doubtAfter
+	p.mu.Unlock()
+	var absent *serviceerror.NotFound
+	if doubt && errors.As(p.send(ctx, confirmWithin), &absent) {
+		return fault.Wrap(absent, fault.Canceled, "", "another attempt of the activity has begun")
+	}
+	return nil
+}
+
+func (p *Pulse) send(ctx context.Context, within time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	return activity.GetClient(ctx).RecordActivityHeartbeat(ctx, activity.GetInfo(ctx).TaskToken)
+	err := activity.GetClient(ctx).RecordActivityHeartbeat(ctx, activity.GetInfo(ctx).TaskToken)
+	if !isOver(err) { // without an answer, the next question waits as well
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.heard = time.Now()
+	}
+	return err
 }
 
 // isOver reports whether the answer to a heartbeat ends the activity.
