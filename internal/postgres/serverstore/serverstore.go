@@ -143,6 +143,23 @@ func (st *Store) Server(ctx context.Context, ref string) (*server.Server, error)
 // Register registers a server, or renews a registration that expires or is fixed. A server with any other
 // registration is Conflict. A token cannot renew the registration of an operator: that is Conflict too.
 func (st *Store) Register(ctx context.Context, r server.Registration, sealed []byte) (*server.Server, error) {
+	s, err := st.register(ctx, r, sealed)
+	if isKnown(err) { // another process registered it at the same time
+		s, err = st.register(ctx, r, sealed)
+	}
+	if isKnown(err) {
+		err = errKnown(r.URL)
+	}
+	return s, err
+}
+
+// isKnown reports whether err means that a server of the address was registered meanwhile.
+func isKnown(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && pg.ConstraintName == "comfyui_servers_url_key"
+}
+
+func (st *Store) register(ctx context.Context, r server.Registration, sealed []byte) (*server.Server, error) {
 	var id server.ID
 	var seen registering
 	_, err := st.events.Write(ctx, eventstore.Decision{
@@ -163,10 +180,6 @@ func (st *Store) Register(ctx context.Context, r server.Registration, sealed []b
 			return insert(c, id, r, sealed)
 		},
 	})
-	var pg *pgconn.PgError
-	if errors.As(err, &pg) && pg.ConstraintName == "comfyui_servers_url_key" {
-		return nil, errKnown(r.URL)
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
+	"sync"
 	"testing"
 	"time"
 
@@ -535,4 +537,40 @@ func TestServerOnWhichJobsFailRestsUntilOneSucceeds(t *testing.T) {
 	require.Equal(t, []string{
 		server.TypeRegistered, server.TypeRested, server.TypeRecovered, server.TypeRested, server.TypeResumed,
 	}, kinds)
+}
+
+// Processes that start together register the servers of their configuration together: none of them fails. Of operators who
+// register an address at the same time, one does.
+func TestServersThatAreRegisteredAtOnce(t *testing.T) {
+	t.Parallel()
+	r := newRegistry(t)
+	for n := range 10 {
+		for _, fixed := range []bool{true, false} {
+			what := registration(t, fmt.Sprintf("http://10.0.%d.1:%d", n, 8188), 0)
+			if what.Fixed = fixed; fixed {
+				what.URL += "0"
+			}
+			errs := make([]error, 6)
+			var group sync.WaitGroup
+			for i := range errs {
+				group.Go(func() { _, errs[i] = r.Register(t.Context(), what, nil) })
+			}
+			group.Wait()
+			failed := 0
+			for _, err := range errs {
+				if err != nil {
+					require.Equal(t, fault.CodeServerExists, fault.CodeOf(err))
+					failed++
+				}
+			}
+			if fixed {
+				require.Zero(t, failed)
+			} else {
+				require.Equal(t, len(errs)-1, failed)
+			}
+		}
+	}
+	all, err := r.Servers(t.Context())
+	require.NoError(t, err)
+	require.Len(t, all, 20)
 }
