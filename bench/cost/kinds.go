@@ -39,7 +39,8 @@ func newBench(ctx context.Context, s *harness.Service, clients int, env ...strin
 	if err != nil {
 		return nil, err
 	}
-	env = append(env, "MILLRACE_SLOTS=64", "MILLRACE_NODE_CACHE=4294967296", "MILLRACE_SIMULATOR="+partner.base)
+	env = append(env, "MILLRACE_SLOTS=64", "MILLRACE_NODE_CACHE=4294967296", "MILLRACE_SIMULATOR="+partner.base,
+		"MILLRACE_ADMIN_TOKEN="+adminToken)
 	if err := s.Serve(ctx, env...); err != nil {
 		return nil, err
 	}

@@ -30,6 +30,7 @@ func run(ctx context.Context) (err error) {
 	temporal := flag.String("profile-temporal", "", "file for one of Temporal meanwhile")
 	heaps := flag.String("heaps", "", "prefix of files for profiles of the heaps after the work")
 	statements := flag.Int("statements", 0, "print so many of the most frequent statements of each kind of work")
+	compared := flag.Int("compared", 0, "only compare so many calls of a deployment with plain jobs")
 	only := flag.String("only", "", "kinds to measure, separated by commas; empty = all")
 	flag.Parse()
 	s, err := harness.StartCounted(ctx, *temporal != "" || *heaps != "")
@@ -55,6 +56,12 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 	defer b.close()
+	if err := b.deploy(ctx); err != nil {
+		return err
+	}
+	if *compared > 0 {
+		return b.compare(ctx, *compared)
+	}
 	kinds := b.kinds()
 	if *only != "" {
 		kinds = slices.DeleteFunc(kinds, func(k kind) bool { return !slices.Contains(strings.Split(*only, ","), k.name) })
