@@ -60,6 +60,11 @@ const maxHandedAge = stopRetention / 2
 // log has further events by then, such as a cancellation, none of the run's events is recorded, and the run begins again
 // with all events of the log, as one of any other job does at once.
 func (g *Graph) begin(ctx context.Context, p BeginParams, n int32) (BeginResult, error) {
+	if p.Replan {
+		if err := g.forgetPlan(ctx, p.Job); err != nil {
+			return BeginResult{}, err
+		}
+	}
 	parsed, fresh := g.Graphs.Take(string(p.Job))
 	if parsed != nil && n == 1 && !p.Replan && time.Since(fresh.At) < maxHandedAge && fresh.Job.Account == p.Account {
 		res, err := g.beginFrom(ctx, p, n, found{state: fresh.Job, doc: fresh.Document, graph: parsed, unread: true})

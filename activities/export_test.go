@@ -58,6 +58,12 @@ func (g *Graph) AddSegment(id job.ID, slots Slots) {
 	p.Nodes = append(p.Nodes, graph.PlanNode{ID: "on a server", Segment: &graph.Segment{}})
 }
 
+// PlanOtherwise changes the plan of a job that was planned, as if other servers had been registered then.
+func (g *Graph) PlanOtherwise(id job.ID) {
+	p, _ := g.plans.Get(id)
+	p.hash = "other"
+}
+
 // FailAttempt lets an attempt of a segment of one node fail, and reports whether another attempt follows. If none does, the error is
 // the failure of the node.
 func (g *Graph) FailAttempt(

@@ -52,6 +52,17 @@ func (g *Graph) plan(ctx context.Context, ref job.RunRef) (*planned, error) {
 	return g.planFrom(ctx, ref, j)
 }
 
+// forgetPlan has the next plan of a job made with the servers of now. Workers that planned it when different servers were registered
+// agree then.
+func (g *Graph) forgetPlan(ctx context.Context, id job.ID) error {
+	g.plans.Remove(id)
+	if g.Segments == nil {
+		return nil
+	}
+	_, err := g.Segments.Pool.Refresh(ctx)
+	return err
+}
+
 // planFrom is plan for a job that was read before.
 func (g *Graph) planFrom(ctx context.Context, ref job.RunRef, j found) (*planned, error) {
 	if p, ok := g.plans.Get(ref.Job); ok {

@@ -1,12 +1,15 @@
 package activities_test
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/activities/attempt"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 )
@@ -29,4 +32,24 @@ func TestPlanOfAnAcceptedGraphParsesNothing(t *testing.T) {
 
 	b.activities.Graphs.Put(string(b.ref.Job), g, job.Fresh{})
 	require.Equal(t, elsewhere, b.begin(t))
+}
+
+// Workers that planned a job with different servers agree when they plan it again.
+func TestAPlanOfOtherServersIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	class, begun := waiting()
+	b := newBench(t, waitPrompt, []string{"1"}, class)
+	plan := b.begin(t)
+	b.activities.PlanOtherwise(b.ref.Job)
+	require.Equal(t, plan, b.begin(t), "planned again")
+
+	b.activities.PlanOtherwise(b.ref.Job)
+	ctx, stop := context.WithCancel(t.Context())
+	go func() {
+		<-begun
+		stop()
+	}()
+	_, err := b.run(ctx, plan, 0)
+	require.NotContains(t, fmt.Sprint(err), attempt.ErrPlanChanged)
+	require.Error(t, ctx.Err(), "the node ran")
 }

@@ -88,6 +88,14 @@ func (g *Graph) batch(ctx context.Context, p RunParams, n int32, t *turn) (res R
 		return RunResult{}, err
 	}
 	if plan.hash != p.PlanHash {
+		if err = g.forgetPlan(ctx, p.Job); err == nil {
+			plan, err = g.plan(ctx, p.RunRef)
+		}
+		if err != nil {
+			return RunResult{}, err
+		}
+	}
+	if plan.hash != p.PlanHash {
 		return RunResult{}, planChanged(otherVersion)
 	}
 	if err := g.checkLog(ctx, p.RunRef, p.Seen); err != nil {
