@@ -100,7 +100,6 @@ func (s subject) step(v verb, a answer) subject {
 		}
 	case v == submit && a.State == refuse:
 		s.job &^= absent
-	case v == submit && a.ID != "" && s.job&absent == 0: // another client asked before the service had noted that it answered the first
 	case v == submit && s.repeat:
 		if s.job&absent != 0 {
 			s.job = s.job&^absent | queued
