@@ -41,6 +41,8 @@ type answer struct {
 	Jobs  int    // jobs in the answer to a search
 	State string // state of the job or call; "" = there is none
 	ID    string
+
+	Beside bool // a submission whose client waited while another submission was answered with the same job
 }
 
 // do sends a request and records it with its answer. A question without an answer is not recorded, since it changes nothing.
@@ -98,6 +100,7 @@ func (h *History) Anomalies() (anomalies []Anomaly) {
 		}
 	}
 	for subject, operations := range by {
+		markBeside(operations)
 		if porcupine.CheckOperationsTimeout(model, operations, judgeWithin) == porcupine.Ok {
 			continue
 		}
@@ -112,6 +115,22 @@ func (h *History) Anomalies() (anomalies []Anomaly) {
 	}
 	slices.SortFunc(anomalies, func(a, b Anomaly) int { return strings.Compare(a.Subject, b.Subject) })
 	return anomalies
+}
+
+// markBeside marks the submissions of one subject that overlap and have the same job as their answer. The service notes that a key was
+// answered after the answer, so that a request which is under way may get the same one.
+func markBeside(operations []porcupine.Operation) {
+	for i := range operations {
+		for k := range operations[:i] {
+			one, other := &operations[i], &operations[k]
+			a, b := one.Output.(answer), other.Output.(answer)
+			both := one.Input.(request).Verb == submit && other.Input.(request).Verb == submit
+			if both && a.Known && a.ID != "" && a.ID == b.ID && one.Call < other.Return && other.Call < one.Return {
+				a.Beside, b.Beside = true, true
+				one.Output, other.Output = a, b
+			}
+		}
+	}
 }
 
 func describe(o porcupine.Operation) string {

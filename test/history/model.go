@@ -100,6 +100,7 @@ func (s subject) step(v verb, a answer) subject {
 		}
 	case v == submit && a.State == refuse:
 		s.job &^= absent
+	case v == submit && a.Beside && s.job&absent == 0: // the first one was not answered yet
 	case v == submit && s.repeat:
 		if s.job&absent != 0 {
 			s.job = s.job&^absent | queued

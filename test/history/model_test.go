@@ -81,6 +81,16 @@ func TestHistoriesAreJudged(t *testing.T) {
 			{4, 5, submit, answer{Known: true, ID: "a"}},
 			{6, 7, read, answer{Known: true, Jobs: 1, State: "succeeded", ID: "a"}},
 		}, true},
+		"submissions at the same time have one job": {[]asked{
+			{0, 3, submit, answer{Known: true, ID: "a"}}, {1, 9, submit, answer{Known: true, ID: "a"}}, {4, 5, read, state("running")},
+		}, true},
+		"submissions at the same time have two jobs": {[]asked{
+			{0, 3, submit, answer{Known: true, ID: "a"}}, {1, 9, submit, answer{Known: true, ID: "b"}},
+		}, false},
+		"a later submission has the job of an answered one": {[]asked{
+			{0, 3, submit, answer{Known: true, ID: "a"}}, {1, 9, submit, answer{Known: true, ID: "a"}},
+			{10, 11, submit, answer{Known: true, ID: "a"}},
+		}, false},
 		"a call is lost": {[]asked{
 			{0, 1, order, answer{Known: true, ID: "a"}},
 			{2, 3, result, answer{Known: true}},
