@@ -157,8 +157,9 @@ func TestJobsSurviveBadServers(t *testing.T) {
 // A job that fails in one segment does not leave the prompt of another segment on its server.
 func TestPromptsOfAFailedJobAreCanceled(t *testing.T) {
 	t.Parallel()
-	both := comfyui.Options{Checkpoints: []string{"one.safetensors", "two.safetensors"}, Step: 20 * time.Millisecond}
-	s := start(t, both, both)
+	checkpoints := []string{"one.safetensors", "two.safetensors"} // no server can run both segments, which would be one otherwise
+	s := start(t, comfyui.Options{Checkpoints: checkpoints[:1], Step: 20 * time.Millisecond},
+		comfyui.Options{Checkpoints: checkpoints[1:], Step: 20 * time.Millisecond})
 	s.healthy(2)
 	g := served.Graph{}
 	short, long := served.Text2Img(1, 150), served.Text2Img(2, 3000)
@@ -167,8 +168,8 @@ func TestPromptsOfAFailedJobAreCanceled(t *testing.T) {
 		"model": []any{"1", 0}, "positive": []any{"2", 0}, "negative": []any{"3", 0}, "latent_image": []any{"8", 0},
 		"seed": 1, "steps": 10, "cfg": 7.0, "sampler_name": "euler", "scheduler": "normal", "denoise": 1.0,
 	})
-	addGraph(g, "a", short, both.Checkpoints[0])
-	addGraph(g, "b", long, both.Checkpoints[1])
+	addGraph(g, "a", short, checkpoints[0])
+	addGraph(g, "b", long, checkpoints[1])
 	id := s.submit(g)
 	s.await("both prompts to run", func() bool { return running(s.machines[0]) && running(s.machines[1]) })
 	for _, m := range s.machines {

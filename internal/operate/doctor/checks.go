@@ -265,10 +265,18 @@ func (d temporalDoctor) exportWorkers(ctx context.Context) (Finding, error) {
 	return d.pollers(ctx, worker.ExportQueue(d.queue))
 }
 
+// firstPoll bounds the wait for the first poll of a queue: Temporal knows a worker a moment after it has started.
+const firstPoll = 2 * time.Second
+
 // pollers finds the workers that poll a task queue for workflow tasks. Temporal remembers them for some minutes, so
 // the time of the last poll counts.
 func (d temporalDoctor) pollers(ctx context.Context, queue string) (Finding, error) {
 	described, err := d.client.DescribeTaskQueue(ctx, queue, enums.TASK_QUEUE_TYPE_WORKFLOW)
+	for began := time.Now(); err == nil && len(described.GetPollers()) == 0 && time.Since(began) < firstPoll; {
+		if err = postgres.Pause(ctx, firstPoll/20); err == nil {
+			described, err = d.client.DescribeTaskQueue(ctx, queue, enums.TASK_QUEUE_TYPE_WORKFLOW)
+		}
+	}
 	if err != nil {
 		return Finding{}, err
 	}
