@@ -29,7 +29,8 @@ const (
 	recoverWithin = 2 * time.Minute
 )
 
-// breakThings breaks one part after the other until a time, and waits for the recovery each time. The troubles come first, once each.
+// breakThings breaks one part after the other until a time, and waits for the recovery each time. At first, every second fault is a
+// trouble, once each, so that a short run has kills and troubles.
 func (r *run) breakThings(ctx context.Context, d *deployment, report *report, until time.Time) {
 	for n := 0; time.Now().Before(until) && ctx.Err() == nil; n++ {
 		if !load.Pause(ctx, time.Duration(r.random.Int64N(int64(longestPause)))) {
@@ -52,9 +53,13 @@ func (r *run) breakThings(ctx context.Context, d *deployment, report *report, un
 
 // breakOne breaks one part, and returns when the part has been killed, goes on after a stop, or has no trouble any more.
 func (r *run) breakOne(ctx context.Context, d *deployment, n int, prefix string) (fault, error) {
-	among := n
-	if n >= len(d.troubles) {
-		among = r.random.IntN(len(d.troubles) + len(d.parts))
+	among := r.random.IntN(len(d.troubles) + len(d.parts))
+	switch next := n / 2; {
+	case next >= len(d.troubles):
+	case n%2 == 1:
+		among = next
+	default:
+		among = len(d.troubles) + r.random.IntN(len(d.parts))
 	}
 	lasts := time.Second + time.Duration(r.random.Int64N(int64(longestStop-time.Second)))
 	if among < len(d.troubles) {
