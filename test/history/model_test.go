@@ -88,7 +88,8 @@ func TestHistoriesAreJudged(t *testing.T) {
 			{0, 3, submit, answer{Known: true, ID: "a"}}, {1, 9, submit, answer{Known: true, ID: "b"}},
 		}, false},
 		"a later submission has the job of an answered one": {[]asked{
-			{0, 3, submit, answer{Known: true, ID: "a"}}, {1, 9, submit, answer{Known: true, ID: "a"}},
+			{0, 3, submit, answer{Known: true, ID: "a"}},
+			{1, 9, submit, answer{Known: true, ID: "a"}},
 			{10, 11, submit, answer{Known: true, ID: "a"}},
 		}, false},
 		"a call is lost": {[]asked{
