@@ -178,7 +178,7 @@ func (p *placing) makeSpace(ctx context.Context) error {
 		return full
 	}
 	for _, c := range copies {
-		if err := os.Remove(filepath.Join(p.root, c.Folder, filepath.FromSlash(c.Name))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := p.remove(c); err != nil {
 			return err
 		}
 		if err := p.Store.DropCopy(ctx, c); err != nil {
@@ -191,6 +191,19 @@ func (p *placing) makeSpace(ctx context.Context) error {
 		}
 	}
 	return full
+}
+
+// remove removes the file of a copy, unless another file has replaced it.
+func (p *placing) remove(c server.Copy) error {
+	path := filepath.Join(p.root, c.Folder, filepath.FromSlash(c.Name))
+	info, err := os.Lstat(path)
+	if err == nil && info.Mode().IsRegular() && info.Size() == c.Size {
+		err = os.Remove(path)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // unused returns the copies in the folder that no running segment names, the least recently used first.

@@ -67,6 +67,12 @@ func (s *Store) Create(ctx context.Context, n asset.New) (asset.Stored, error) {
 	if u.existing == nil {
 		return u.stored(s)
 	}
+	if n.By.Actor != "" { // the account may have uploaded the file itself
+		if _, err := postgres.Exec(ctx, s.pool, `update files set operators = true where asset_id = $1 and not operators`,
+			string(u.existing.Asset)); err != nil {
+			return asset.Stored{}, postgres.Classify(err, "note the operator of a file")
+		}
+	}
 	found, err := s.fold(ctx, s.pool, u.existing.Asset)
 	return asset.Stored{Asset: found, HadBytes: true, Existing: true}, uncertain(err)
 }

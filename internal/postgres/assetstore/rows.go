@@ -71,7 +71,7 @@ type assetRows struct {
 	sizes                                      []int64
 	paths                                      []*string
 	tags                                       []string // JSON
-	named, open                                []bool
+	named, open, operators                     []bool
 	deadlines                                  []*time.Time
 	widths, heights                            []int
 	jobs, nodes                                []string // of what nodes saved, which has a transaction of its own
@@ -118,6 +118,7 @@ func (r *assetRows) add(n newRow, open bool) {
 		panic(err) // strings always marshal
 	}
 	r.tags, r.named, r.open = append(r.tags, string(tags)), append(r.named, n.Place != nil), append(r.open, open)
+	r.operators = append(r.operators, n.By.Actor != "")
 	r.deadlines, r.widths, r.heights = append(r.deadlines, n.Deadline), append(r.widths, n.Width), append(r.heights, n.Height)
 	if n.Chosen != "" {
 		r.chosen = append(r.chosen, [2]string{string(n.Chosen), string(n.id)})
@@ -152,13 +153,15 @@ const takeNames = `update files set named = false where asset_id = any(array(
 // insertAssets writes rows from one array for each column. Lists are passed as JSON, because an array of arrays must be
 // rectangular. An absent array is a column of nulls.
 const insertAssets = `insert into files (account, asset_id, hash, size, content_type, file_path, folder, subfolder, filename, named,
-		tags, expires_at, width, height, thumbnail, ingest_since, job_id, run, node, idx)
+		tags, expires_at, width, height, thumbnail, ingest_since, job_id, run, node, idx, operators)
 	select $1, id, hash, size, kind, path, folder, subfolder, filename, named,
-		array(select json_array_elements_text(tags)), expires_at, width, height, thumbnail, case when open then now() end, job, run, node, idx
+		array(select json_array_elements_text(tags)), expires_at, width, height, thumbnail, case when open then now() end, job, run, node, idx,
+		operators
 	from unnest($2::uuid[], $3::bytea[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::boolean[],
-			$11::json[], $12::timestamptz[], $13::int[], $14::int[], $15::bytea[], $16::boolean[], $17::uuid[], $18::int[], $19::text[], $20::int[])
+			$11::json[], $12::timestamptz[], $13::int[], $14::int[], $15::bytea[], $16::boolean[], $17::uuid[], $18::int[], $19::text[], $20::int[],
+			$21::boolean[])
 		as n (id, hash, size, kind, path, folder, subfolder, filename, named, tags, expires_at, width, height, thumbnail, open,
-			job, run, node, idx)
+			job, run, node, idx, operators)
 	returning created_at`
 
 // advanceCounters raises the existing counters of other prefixes to which a new name belongs.
@@ -177,7 +180,7 @@ func (r *assetRows) write(c *eventstore.Changes) {
 			r.account, chosen[0], chosen[1])
 	}
 	c.Queue(insertAssets, r.account, r.ids, r.hashes, r.sizes, r.kinds, r.paths, r.folders, r.subfolders, r.filenames, r.named,
-		r.tags, r.deadlines, r.widths, r.heights, r.thumbnails, r.open, r.jobs, r.runs, r.nodes, r.indices).Query(func(rows pgx.Rows) error {
+		r.tags, r.deadlines, r.widths, r.heights, r.thumbnails, r.open, r.jobs, r.runs, r.nodes, r.indices, r.operators).Query(func(rows pgx.Rows) error {
 		_, err := pgx.ForEachRow(rows, []any{&r.createdAt}, func() error { return nil })
 		return err
 	})

@@ -17,3 +17,6 @@ create table comfyui_copies (
     used_at timestamptz not null,
     primary key (target, folder, name)
 );
+
+-- An operator put the file. Model files of operators are weights; those that accounts upload are not.
+alter table files add column operators boolean not null default false;

@@ -39,7 +39,7 @@ func (s *Store) Link(ctx context.Context, ref blob.Ref, path string) (way string
 	if err != nil {
 		return "", fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
 	}
-	return "link", os.Chmod(path, 0o644) // other users reach the file here, not in the folder of the blobs
+	return "link", os.Chmod(path, 0o444) // other users reach the file here, not in the folder of the blobs
 }
 
 // sameDisk reports whether two directories are on one file system.
