@@ -34,8 +34,8 @@ func (s *Surface) definitionRoutes() []edge.Route {
 	)
 }
 
-// getObjectInfo defines every class: GET /object_info. Only the choices of file inputs and the classes of deployments
-// differ between accounts, so the answer is rendered once for each set of these.
+// getObjectInfo defines every class: GET /object_info. Only the choices of file inputs
+// differ between accounts, so the answer is rendered once for each set of files.
 func (s *Surface) getObjectInfo(c *gin.Context) error {
 	offered, err := s.offered(c.Request.Context(), edge.Caller(c).Account)
 	if err != nil {
@@ -63,15 +63,14 @@ func (s *Surface) getObjectInfo(c *gin.Context) error {
 
 // getClassInfo defines one class; an unknown one is {}: GET /object_info/{class}.
 func (s *Surface) getClassInfo(c *gin.Context) error {
+	if _, known := s.Classes.Lookup(c.Param("class")); !known {
+		return edge.OK(c, struct{}{}, nil)
+	}
 	offered, err := s.offered(c.Request.Context(), edge.Caller(c).Account)
 	if err != nil {
 		return err
 	}
-	classes, err := s.Classes.With(offered.own...)
-	if err != nil {
-		return err
-	}
-	body, err := classes.Definitions(c.Request.Context(), offered, c.Param("class"))
+	body, err := s.Classes.Definitions(c.Request.Context(), offered, c.Param("class"))
 	if err != nil {
 		return err
 	}
@@ -127,14 +126,9 @@ func withoutSignIn(classes *node.Registry, definitions []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// offered reads the classes of the account's deployments, and the names of its files that file inputs offer as choices.
-func (s *Surface) offered(ctx context.Context, owner string) (offered offeredFiles, err error) {
-	if s.Own != nil {
-		if offered.own, err = s.Own(ctx, owner); err != nil {
-			return offered, err
-		}
-	}
-	offered.names = map[node.Folder][]string{}
+// offered reads the names of the account's files that file inputs offer as choices.
+func (s *Surface) offered(ctx context.Context, owner string) (offeredFiles, error) {
+	offered := offeredFiles{names: map[node.Folder][]string{}}
 	for _, folder := range s.definitions.folders {
 		list, err := s.NodeFiles.ForAccount(owner).List(ctx, folder, maxOffered)
 		if err != nil {
@@ -149,7 +143,6 @@ func (s *Surface) offered(ctx context.Context, owner string) (offered offeredFil
 type offeredFiles struct {
 	node.Files
 	names map[node.Folder][]string
-	own   []*node.Class
 }
 
 // List implements node.Files.
@@ -213,16 +206,8 @@ func (d *definitions) get(offered offeredFiles, here bool) (*rendering, error) {
 func (d *definitions) key(offered offeredFiles, here bool) (key [sha256.Size]byte, err error) {
 	// read before the classes: a rendering may be newer than its key, but not older
 	generation := d.classes.Generation()
-	var own node.Definitions
-	classes, err := node.NewRegistry(offered.own...)
-	if err == nil {
-		own, err = classes.Definitions(context.Background(), nil)
-	}
-	if err != nil {
-		return key, err
-	}
 	// maps are rendered in the order of their keys
-	raw, err := json.Marshal(map[string]any{"offered": offered.names, "own": own, "generation": generation, "here": here})
+	raw, err := json.Marshal(map[string]any{"offered": offered.names, "generation": generation, "here": here})
 	if err != nil {
 		return key, err
 	}
@@ -230,11 +215,7 @@ func (d *definitions) key(offered offeredFiles, here bool) (key [sha256.Size]byt
 }
 
 func (d *definitions) render(offered offeredFiles, here bool) (*rendering, error) {
-	classes, err := d.classes.With(offered.own...)
-	if err != nil {
-		return nil, err
-	}
-	all, err := classes.Definitions(context.Background(), offered)
+	all, err := d.classes.Definitions(context.Background(), offered)
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/deployment"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
 // submit records a submission as a job. If the first request with its key got no answer, or an internal failure, and
@@ -89,9 +88,6 @@ func (s *Surface) made(ctx context.Context, sub job.Submission) (made job.Job, o
 // sameSubmission reports whether a job was made of a submission.
 func sameSubmission(made job.Job, src job.Source, sub job.Submission) (bool, error) {
 	asked := job.Source{Prompt: sub.Prompt, ExtraData: sub.ExtraData}
-	if src.Asked == blob.Sum(sub.Prompt).String() { // the recorded graph has others in the place of nodes
-		src.Prompt, src.Asked = sub.Prompt, ""
-	}
 	old, err := canonical(src)
 	if err != nil {
 		return false, err

@@ -250,7 +250,6 @@ func (in *Instance) newSurfaces(ctx context.Context) (*surfaces, error) {
 // openEdge makes what all surfaces share. Cookies are credentials if there is a web editor.
 func (s *surfaces) openEdge(ctx context.Context) (err error) {
 	s.deployments = s.in.Deployments(s.submit)
-	s.service.Inline = s.deployments.Inline
 	s.called = called.New(called.Deps{
 		Deployments: s.deployments, Jobs: s.submit, Reader: s.reader, Sources: s.in.sources(), Queue: s.in.jobs, Ends: s.ends,
 		Keys: keystore.New(s.in.pool), Links: s.in.signer, Logger: s.in.log,
@@ -362,7 +361,7 @@ func (s *surfaces) router() *router.Surface {
 // editorAPI builds what a graph editor reads besides jobs and files.
 func (s *surfaces) editorAPI() *editor.Surface {
 	return editor.New(editor.Deps{
-		Edge: s.edge, Classes: s.in.classes, NodeFiles: s.in.files, Servers: s.offered, Own: s.deployments.Classes,
+		Edge: s.edge, Classes: s.in.classes, NodeFiles: s.in.files, Servers: s.offered,
 		Userdata: userdata.Service{Store: accountstore.NewUserdata(s.in.pool, s.in.events).Within(s.in.storage), Blobs: s.in.blobs},
 	})
 }

@@ -62,3 +62,12 @@ func TestFourWaysToCallADeploymentAreOneCall(t *testing.T) {
 	require.Equal(t, http.StatusUnprocessableEntity, r.status, r.body)
 	require.Len(t, history(), 2+len(ways))
 }
+
+// picture returns the first output of a job that succeeds.
+func (c *client) picture(id string) string {
+	c.t.Helper()
+	ended := c.do("GET", "/api/v2/jobs/"+id, "", "Prefer", "wait=30")
+	j := decode(c.t, ended.body)
+	require.Equal(c.t, "succeeded", j["status"], ended.body)
+	return c.do("GET", j["outputs"].([]any)[0].(map[string]any)["url"].(string), "").body
+}

@@ -1,7 +1,6 @@
 package deployments
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -61,11 +60,11 @@ func (s *Section) ofJob(c *gin.Context, v page.Visitor, j job.Job) (console.Page
 	if j.Deployment != nil {
 		name = j.Deployment.Name
 	}
-	return s.offer(c.Request.Context(), v.Account, source.Prompt, name)
+	return s.offer(source.Prompt, name)
 }
 
 // choose offers to publish a workflow: POST /console/deploy. It records nothing.
-func (s *Section) choose(c *gin.Context, v page.Visitor) (console.Page, error) {
+func (s *Section) choose(c *gin.Context, _ page.Visitor) (console.Page, error) {
 	data, err := uploaded(c)
 	if err != nil {
 		return nil, err
@@ -77,7 +76,7 @@ func (s *Section) choose(c *gin.Context, v page.Visitor) (console.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.offer(c.Request.Context(), v.Account, document, "")
+	return s.offer(document, "")
 }
 
 // uploaded returns the file of a form, or the graph of the page that shows the inputs of one.
@@ -101,11 +100,8 @@ func uploaded(c *gin.Context) ([]byte, error) {
 var usual = []string{"text", "prompt", "seed", "noise_seed"}
 
 // offer returns the page of a document. What its drawing shows as inputs and outputs is ticked, or else the usual fields.
-func (s *Section) offer(ctx context.Context, account string, document json.RawMessage, name string) (console.Page, error) {
-	classes, err := s.Deployments.Known(ctx, account)
-	if err != nil {
-		return nil, err
-	}
+func (s *Section) offer(document json.RawMessage, name string) (console.Page, error) {
+	classes := s.Deployments.Validator.Classes
 	inputs, outputs, err := callable.Candidates(document, s.Deployments.Limits, classes)
 	if err != nil {
 		return nil, err
@@ -155,7 +151,7 @@ func (s *Section) add(c *gin.Context, v page.Visitor) (string, error) {
 	if err := request.CheckShape(document, jobio.MaxMembers); err != nil {
 		return "", err
 	}
-	made, err := s.Deployments.Derive(c.Request.Context(), v.Account, deployment.Source{
+	made, err := s.Deployments.Derive(deployment.Source{
 		Document: document, Pin: deployment.Pin(c.PostForm("pin")),
 		Named: callable.Named{Inputs: ticked(c, "input"), Outputs: ticked(c, "output")},
 	})

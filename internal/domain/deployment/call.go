@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/callable"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
@@ -48,7 +50,7 @@ type Called struct {
 func (s *Service) Call(ctx context.Context, c Call) (Called, error) {
 	c.Submission.Asked = Digest(c.Submission.Inputs)
 	files := map[string]storedFile{} // a call that is decided again brings no file again
-	key := keyOf(c.Submission)
+	key := cmp.Or(c.Submission.Metadata[Sticky], c.Submission.IdempotencyKey, uuid.NewString())
 	d, remembered := s.Store.Recent(c.Submission.Account, c.Deployment)
 	var err error
 	for range attempts {
@@ -198,7 +200,7 @@ func (s *Service) explain(ctx context.Context, d Deployment, number int, version
 	if !errors.As(err, &refused) {
 		return unnamed(err)
 	}
-	missing, checkErr := s.missingIn(ctx, d, version)
+	missing, checkErr := s.missingIn(ctx, d.Account, version)
 	if checkErr != nil {
 		return checkErr
 	}
@@ -222,30 +224,15 @@ func (s *Service) Missing(ctx context.Context, d Deployment, number int) ([]stri
 	if err != nil {
 		return nil, err
 	}
-	return s.missingIn(ctx, d, version)
-}
-
-// flat returns the graph of a version with those of the deployments that it calls.
-func (s *Service) flat(ctx context.Context, d Deployment, version *callee) (*graph.Graph, error) {
-	prompt, err := s.Inline(ctx, job.Submission{Account: d.Account, Prompt: version.Graph, Deployment: &job.Deployed{Name: d.Name}})
-	if err != nil {
-		return nil, err
-	}
-	return graph.Parse(prompt, s.Limits)
+	return s.missingIn(ctx, d.Account, version)
 }
 
 // maxMissing bounds the list of what a version lacks.
 const maxMissing = 20
 
-func (s *Service) missingIn(ctx context.Context, d Deployment, version *callee) (missing []string, err error) {
-	g, err := s.flat(ctx, d, version)
-	var refused *graph.PromptError
-	switch {
-	case errors.As(err, &refused): // a value that only calls give is missing, so nothing can be told
-		return nil, nil
-	case fault.Is(err, fault.Invalid), fault.Is(err, fault.Unavailable):
-		return []string{fault.Sentence(err)}, nil
-	case err != nil:
+func (s *Service) missingIn(ctx context.Context, account string, version *callee) (missing []string, err error) {
+	g, err := graph.Parse(version.Graph, s.Limits)
+	if err != nil {
 		return nil, err
 	}
 	add := func(text string) {
@@ -264,7 +251,8 @@ func (s *Service) missingIn(ctx context.Context, d Deployment, version *callee) 
 	if len(missing) > 0 {
 		return missing, nil
 	}
-	accepted, err := s.Validator.Validate(ctx, g, s.Files.ForAccount(d.Account), version.targets())
+	accepted, err := s.Validator.Validate(ctx, g, s.Files.ForAccount(account), version.targets())
+	var refused *graph.PromptError
 	if err != nil && !errors.As(err, &refused) {
 		return nil, err
 	}

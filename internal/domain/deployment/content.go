@@ -210,7 +210,7 @@ type Derived struct {
 }
 
 // Derive makes the content of a version.
-func (s *Service) Derive(ctx context.Context, account string, src Source) (Derived, error) {
+func (s *Service) Derive(src Source) (Derived, error) {
 	if !slices.Contains([]Pin{PinWarn, PinStrict}, src.Pin) {
 		return Derived{}, fault.New(fault.Invalid, fault.CodeInvalidDeployment, "pin takes strict or nothing, not %.40q", src.Pin)
 	}
@@ -218,11 +218,7 @@ func (s *Service) Derive(ctx context.Context, account string, src Source) (Deriv
 		return Derived{}, fault.New(fault.Invalid, fault.CodeInvalidDeployment, "a graph may have at most %d bytes, not %d", maxContent,
 			len(src.Document))
 	}
-	known, err := s.Known(ctx, account)
-	if err != nil {
-		return Derived{}, err
-	}
-	made, err := callable.Derive(src.Document, s.Limits, known, src.Named)
+	made, err := callable.Derive(src.Document, s.Limits, s.Validator.Classes, src.Named)
 	if err != nil {
 		return Derived{}, err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -36,7 +37,7 @@ func (s *Service) Repeat(ctx context.Context, d Deployment, number int, run stri
 	if err != nil {
 		return err
 	}
-	if err := s.checkFree(ctx, d, number, version); err != nil {
+	if err := s.checkFree(d, number, version); err != nil {
 		return err
 	}
 	sub := job.Submission{
@@ -59,8 +60,8 @@ func (s *Service) Repeat(ctx context.Context, d Deployment, number int, run stri
 }
 
 // checkFree refuses a version that calls partner models.
-func (s *Service) checkFree(ctx context.Context, d Deployment, number int, version *callee) error {
-	g, err := s.flat(ctx, d, version)
+func (s *Service) checkFree(d Deployment, number int, version *callee) error {
+	g, err := graph.Parse(version.Graph, s.Limits)
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ type Source struct {
 	Prompt    json.RawMessage            `json:"prompt"`
 	ExtraData map[string]json.RawMessage `json:"extra_data,omitempty"`
 	Inputs    map[string]json.RawMessage `json:"inputs,omitempty"` // of a call of a deployment, by name
-	Asked     string                     `json:"asked,omitempty"`  // digest of what the caller sent: values, or a graph that calls deployments
+	Asked     string                     `json:"asked,omitempty"`  // digest of the values as the caller sent them
 }
 
 // Previews reports whether clients want previews of slow nodes. As in ComfyUI, extra_data.preview_method "none" turns

@@ -1,7 +1,6 @@
 package job
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -110,9 +109,6 @@ type Deps struct {
 	Graphs      *Handover             // passes accepted jobs to the runs that this process begins; nil = it begins no runs
 	Price       Price                 // of a run of a metered account; zero = free
 	Log         *slog.Logger
-
-	// Inline returns the graph of a submission in which deployments stand for the nodes that call them; nil = there are none.
-	Inline func(ctx context.Context, sub Submission) ([]byte, error)
 }
 
 // Handover passes accepted jobs with their parsed graphs to the runs of the same process.
@@ -136,16 +132,6 @@ func NewService(deps Deps) *Service { return &Service{Deps: deps} }
 // queue_full, insufficient_credits, idempotency_key_reuse, duplicate_job, missing_asset, credential_required, label_not_allowed
 // and unknown_label.
 func (s *Service) Submit(ctx context.Context, sub Submission) (Submitted, error) {
-	if s.Inline != nil && sub.graph == nil {
-		prompt, err := s.Inline(ctx, sub)
-		if err != nil {
-			return Submitted{}, err
-		}
-		if sub.Deployment == nil && !bytes.Equal(prompt, sub.Prompt) {
-			sub.Asked = blob.Sum(sub.Prompt).String()
-		}
-		sub.Prompt = prompt
-	}
 	files := s.Files.ForAccount(sub.Account)
 	accepted, err := s.accept(ctx, sub, files)
 	if err != nil {

@@ -286,27 +286,21 @@ func (d *deriver) outputKind(id string) Kind {
 	if !ok {
 		return File
 	}
-	_, kind := shown(class)
-	return kind
-}
-
-// shown returns the input whose value a node of a class saves or shows, and the kind of the value.
-func shown(class *node.Class) (node.Input, Kind) {
 	for _, in := range class.Inputs {
 		switch {
 		case in.Type == node.Video:
-			return in, Video
+			return Video
 		case in.Type == node.Image:
-			return in, Image
+			return Image
 		case in.Type == node.Mask:
-			return in, Mask
+			return Mask
 		case in.Type == node.Audio:
-			return in, Audio
+			return Audio
 		case strings.HasPrefix(string(in.Type), "MESH"), strings.Contains(string(in.Type), "FILE_3D"), in.Type == "VOXEL":
-			return in, Model
+			return Model
 		case in.Type == node.Any, in.Type == node.String && in.ForceInput:
-			return in, Text
+			return Text
 		}
 	}
-	return node.Input{}, File
+	return File
 }

@@ -79,7 +79,7 @@ func (g *Graph) ReplaceAsset(ref AssetRef, name string) error {
 	if !ok {
 		return fmt.Errorf("the graph has no node %q", ref.Node)
 	}
-	n.Set(ref.Input, name)
+	n.set(ref.Input, name)
 	g.replaced = true
 	return nil
 }

@@ -97,13 +97,10 @@ func (n *Node) declared(class *node.Class) []node.Input {
 	return inputs
 }
 
-// Set sets the value of an input.
-func (n *Node) Set(name string, value any) {
+func (n *Node) set(name string, value any) {
 	if i := n.find(name); i >= 0 {
 		n.Inputs[i].Value = value
-		return
 	}
-	n.Inputs, n.HasInputs = append(n.Inputs, Given{name, value}), true
 }
 
 func (n *Node) find(name string) int {

@@ -195,7 +195,7 @@ func (o *Service) deploy(ctx context.Context, p deployParams, by deployment.By) 
 	if err := deployment.CheckName(p.Name); err != nil {
 		return deployed{}, err
 	}
-	made, err := o.Deployments.Derive(ctx, p.Account, deployment.Source{
+	made, err := o.Deployments.Derive(deployment.Source{
 		Document: p.Document, Named: callable.Named{Inputs: p.Inputs, Outputs: p.Outputs}, Pin: deployment.Pin(p.Pin),
 	})
 	if err != nil {

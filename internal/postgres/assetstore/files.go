@@ -130,8 +130,8 @@ func assetID(raw [16]byte) asset.ID { return asset.ID(uuid.UUID(raw).String()) }
 // maxWeights bounds the weights that one query reads.
 const maxWeights = 10_000
 
-// selectWeights reads the model files of some accounts, or of all if there are none: those that operators put, and in modes without accounts
-// all. Servers offer a file to everyone, so the uploads of an account do not count.
+// selectWeights reads the model files of some accounts, or of all if there are none: those that operators put, and in modes
+// without accounts all. Servers offer a file to everyone, so the uploads of an account do not count.
 const selectWeights = `select f.asset_id::text, f.account, f.folder, f.subfolder, f.filename, f.hash, f.size, f.rejected, f.created_at,
 		coalesce(v.metadata, '{}')
 	from files f left join assets_v1 v on v.id = f.asset_id::text

@@ -180,7 +180,8 @@ func (r *assetRows) write(c *eventstore.Changes) {
 			r.account, chosen[0], chosen[1])
 	}
 	c.Queue(insertAssets, r.account, r.ids, r.hashes, r.sizes, r.kinds, r.paths, r.folders, r.subfolders, r.filenames, r.named,
-		r.tags, r.deadlines, r.widths, r.heights, r.thumbnails, r.open, r.jobs, r.runs, r.nodes, r.indices, r.operators).Query(func(rows pgx.Rows) error {
+		r.tags, r.deadlines, r.widths, r.heights, r.thumbnails, r.open, r.jobs, r.runs, r.nodes, r.indices, r.operators,
+	).Query(func(rows pgx.Rows) error {
 		_, err := pgx.ForEachRow(rows, []any{&r.createdAt}, func() error { return nil })
 		return err
 	})
