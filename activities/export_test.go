@@ -81,10 +81,9 @@ func (g *Graph) FailAttempt(
 	return next != nil, err
 }
 
-// RecordStart records the start of a node, unless confirm returns an error.
-func (g *Graph) RecordStart(ctx context.Context, ref job.RunRef, node string, confirm func(context.Context) error) error {
-	r := g.newRecorder(ref)
-	r.confirm = confirm
-	r.add(node, job.TypeNodeStarted, job.NodeStartedV1{Run: ref.Run, Node: node})
-	return r.flush(ctx)
+// RunConfirmed runs a batch as RunLong does, with another answer to the question whether the attempt still counts.
+func (g *Graph) RunConfirmed(ctx context.Context, p RunParams, confirm func(context.Context) error) (RunResult, error) {
+	t := deadline(g.Turn)
+	t.confirm = confirm
+	return g.run(ctx, p, t)
 }

@@ -104,7 +104,11 @@ func (g *Graph) batch(ctx context.Context, p RunParams, n int32, t *turn) (res R
 	if plan, err = g.expandPlan(ctx, plan, p); err != nil {
 		return RunResult{}, err
 	}
-	c := newChain(g, plan, p, int(n), g.newRecorder(p.RunRef))
+	events := g.newRecorder(p.RunRef)
+	if t != nil {
+		events.confirm = t.confirm
+	}
+	c := newChain(g, plan, p, int(n), events)
 	if err := c.needSlot(ctx); err != nil {
 		return RunResult{}, err
 	}

@@ -329,10 +329,27 @@ func TestPanicOutsideANodeEndsTheRun(t *testing.T) {
 // An attempt that another one has replaced, while its process was stopped, records nothing any more.
 func TestAReplacedAttemptRecordsNothing(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, gatedPrompt, []string{"3"}, gated("")...)
-	over := errors.New("another attempt has begun")
-	require.ErrorIs(t, b.activities.RecordStart(t.Context(), b.ref, "1", func(context.Context) error { return over }), over)
-	require.Empty(t, b.events(t))
-	require.NoError(t, b.activities.RecordStart(t.Context(), b.ref, "1", func(context.Context) error { return nil }))
-	require.Equal(t, []string{"started 1"}, b.events(t))
+	for name, over := range map[string]error{"replaced": errors.New("another attempt has begun"), "the only one": nil} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, waitPrompt, []string{"1"}, &node.Class{
+				Name: "Wait", Module: "nodes", OutputNode: true, Cost: func(node.Args, int64) time.Duration { return time.Minute },
+				Run: func(context.Context, *node.Call) (node.Result, error) { return node.Result{}, nil },
+			})
+			plan := b.begin(t)
+			env := environment(t.Context())
+			run := func(ctx context.Context, p activities.RunParams) (activities.RunResult, error) {
+				return b.activities.RunConfirmed(ctx, p, func(context.Context) error { return over })
+			}
+			env.RegisterActivity(run)
+			_, err := env.ExecuteActivity(run, activities.RunParams{RunRef: b.ref, PlanHash: plan.PlanHash, Units: []int{0}})
+			if over != nil {
+				require.ErrorContains(t, err, over.Error())
+				require.Empty(t, b.events(t))
+				return
+			}
+			require.NoError(t, err)
+			require.NotEmpty(t, b.events(t))
+		})
+	}
 }
