@@ -101,12 +101,9 @@ ffmpeg: ## install ffmpeg, for the node classes of sound and video; their tests 
 
 .PHONY: test
 test: export MILLRACE_TEST_S3_SERVER := $(S3SERVER)
-test: postgres bin/millrace-temporal $(S3SERVER) ## vet and test every module, with real PostgreSQL, Temporal and S3 server (ARGS="-run …")
-	$(GO) vet ./...
-	$(GO) -C test vet ./...
-	$(GO) -C localtemporal vet ./...
+test: postgres bin/millrace-temporal $(S3SERVER) ## test every module, with real PostgreSQL, Temporal and S3 server (ARGS="-run …"); make lint vets them
 	$(GO) test -timeout 40m $(ARGS) ./...
-	$(GO) -C test test -p 3 -timeout 40m $(ARGS) ./... # which wait more than they compute
+	$(GO) -C test test -p 3 -timeout 40m $(ARGS) ./durability ./servers ./clients ./... # three at a time, since they wait; the longest first
 	$(GO) -C localtemporal test $(ARGS) ./...
 	$(GO) -C deploy/helm test ./...
 	$(GO) -C deploy/release test ./...
@@ -184,6 +181,9 @@ bench: postgres $(BENCHES:%=bench/%) ## measure: the programs in bench/, one aft
 $(BENCHES:%=bench/%): bench/%:
 	@echo "== $*"
 	$(GO) run ./bench/$* $(ARGS)
+
+bench/compare: export MILLRACE_TEST_S3_SERVER := $(S3SERVER)
+bench/compare: $(S3SERVER)
 
 PROFILES := $(CURDIR)/deploy/release/profiles
 .PHONY: profile

@@ -72,7 +72,7 @@ type RunAssets interface {
 type Graph struct {
 	Deps
 	plans  *lru.Cache[job.ID, *planned]
-	panics *panics
+	failed *repeats
 	watch  watch
 }
 
@@ -84,5 +84,5 @@ func NewGraph(deps Deps) *Graph {
 	if deps.Turn == 0 {
 		deps.Turn = longTurn
 	}
-	return &Graph{Deps: deps, plans: newPlans(), panics: newPanics(), watch: watch{lasts: deathWatch, every: watchEvery}}
+	return &Graph{Deps: deps, plans: newPlans(), failed: newRepeats(), watch: watch{lasts: deathWatch, every: watchEvery}}
 }

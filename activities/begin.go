@@ -43,7 +43,7 @@ type BeginResult struct {
 func (g *Graph) Begin(ctx context.Context, p BeginParams) (BeginResult, error) {
 	n := activity.GetInfo(ctx).Attempt
 	res, err := g.planned(ctx, p, n)
-	return res, attempt.Error(g.panics.finalIfRepeated(panicKey{p.RunRef, planning}, err))
+	return res, attempt.Error(g.failed.finalIfRepeated(work{p.RunRef, planning}, err))
 }
 
 // planned calls begin and converts panics to errors.
@@ -159,7 +159,7 @@ func (g *Graph) afterFirst(ctx context.Context, c *chain, sched *graph.Scheduler
 ) (BeginResult, error) {
 	sched.Done(batch, first.Units)
 	res.First = &first
-	if first.Failed == "" && !first.Stopped && sched.Finished() {
+	if !first.Stopped && sched.Finished() {
 		res.Ended = true
 		return res, c.finish(ctx, FinishParams{RunRef: c.params.RunRef, Outcome: Succeeded})
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // identify computes the cache keys of a plan's units and the units that must run again.
-func (g *Graph) identify(ctx context.Context, ref job.RunRef, p *planned, parsed *graph.Graph, origin *job.Origin) {
+func (g *Graph) identify(ctx context.Context, ref job.RunRef, p *planned, parsed *graph.Graph, origin *job.Origin, calls *job.Calls) {
 	p.order = make(map[string]int, len(parsed.Nodes))
 	for i, n := range parsed.Nodes {
 		p.order[n.ID] = i
@@ -22,7 +22,7 @@ func (g *Graph) identify(ctx context.Context, ref job.RunRef, p *planned, parsed
 	if g.Cache == nil {
 		return
 	}
-	p.rerun = origin.Fresh(parsed)
+	p.rerun = origin.Fresh(parsed, calls)
 	p.keys = g.keysOf(ctx, ref, ref.Job, p, p.Plan)
 	p.searchKeys = p.keys
 	if origin != nil && origin.FromNode != "" && slices.ContainsFunc(p.Nodes, func(n graph.PlanNode) bool { return n.Segment != nil }) {

@@ -89,17 +89,11 @@ func (c *chain) run(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 		if c.over(ctx) {
-			if err := c.storeForRest(ctx, c.params.Units[i:]); err != nil {
-				return err
-			}
-			break
+			return c.storeForRest(ctx, c.params.Units[i:])
 		}
 		goesOn, err := c.step(ctx, unit)
-		if err != nil {
+		if err != nil || !goesOn {
 			return err
-		}
-		if !goesOn {
-			break
 		}
 		for _, done := range c.spent[i] {
 			delete(c.values, done)
@@ -121,15 +115,9 @@ func (c *chain) step(ctx context.Context, unit int) (bool, error) {
 	if !ok {
 		return false, fault.New(fault.Invalid, "", "this worker does not have the class %s", pn.Class)
 	}
-	inputs, ready, err := c.inputs(ctx, pn)
-	if fault.CodeOf(err) == fault.CodeValueMissing {
-		return false, nil // the workflow runs the producer again
-	}
-	if err == nil && !ready && c.expanded > 0 { // the node may wait for an expansion, in another batch
-		err = c.storeForRest(ctx, []int{unit})
-	}
-	if err != nil || !ready {
-		return true, err
+	inputs, goesOn, err := c.readyInputs(ctx, unit, pn)
+	if inputs == nil {
+		return goesOn, err
 	}
 	inv := node.Invocation{Class: class, Inputs: inputs, Lazy: pn.Lazy}
 	if needs := inv.Needs(); len(needs) > 0 {
@@ -192,7 +180,7 @@ func (c *chain) invoke(ctx context.Context, pn *graph.PlanNode, inv node.Invocat
 	ctx, span := telemetry.Begin(ctx, "node "+pn.Class, trace.SpanKindInternal,
 		attribute.String("millrace.job", string(c.params.Job)), attribute.Int("millrace.run", c.params.Run),
 		attribute.String("millrace.node", pn.ID), attribute.String("millrace.class", pn.Class))
-	res, err := c.inTime(ctx, func(ctx context.Context) (node.Result, error) { return inv.Run(ctx, c.call(ctx, pn, files)) })
+	res, err := c.inTime(ctx, inv.Class, func(ctx context.Context) (node.Result, error) { return inv.Run(ctx, c.call(ctx, pn, files)) })
 	failure := ""
 	if err != nil {
 		failure = "failed"
@@ -204,9 +192,12 @@ func (c *chain) invoke(ctx context.Context, pn *graph.PlanNode, inv node.Invocat
 // errTooLong is the cause of the context of a node that exceeded its time limit.
 var errTooLong = errors.New("the node ran too long")
 
-// inTime runs a node with the operator's time limit.
-func (c *chain) inTime(ctx context.Context, run func(context.Context) (node.Result, error)) (node.Result, error) {
-	if c.g.NodeTimeout <= 0 {
+// inTime runs a node with the operator's time limit. A node that calls partner models has none: its calls have limits of their own, and
+// wait for a slot of the account, and for this service while it is busy or down, which is no failure of the node.
+func (c *chain) inTime(
+	ctx context.Context, class *node.Class, run func(context.Context) (node.Result, error),
+) (node.Result, error) {
+	if c.g.NodeTimeout <= 0 || class.Partner {
 		return run(ctx)
 	}
 	timed, cancel := context.WithTimeoutCause(ctx, c.g.NodeTimeout, errTooLong)
@@ -265,6 +256,22 @@ func (c *chain) saveTexts(ctx context.Context, ui map[string][]any, files NodeFi
 		}
 	}
 	return nil
+}
+
+// readyInputs returns the inputs of a node that can run now. Otherwise they are nil, and goesOn reports whether the chain continues.
+func (c *chain) readyInputs(ctx context.Context, unit int, pn *graph.PlanNode) (inputs node.Args, goesOn bool, err error) {
+	inputs, ready, err := c.inputs(ctx, pn)
+	switch {
+	case fault.CodeOf(err) == fault.CodeValueMissing:
+		return nil, false, nil // the workflow runs the producer again
+	case err != nil:
+		return nil, false, err
+	case ready:
+		return inputs, true, nil
+	case c.expanded > 0: // the node may wait for an expansion, in another batch
+		err = c.storeForRest(ctx, []int{unit})
+	}
+	return nil, true, err
 }
 
 // inputs gathers a node's constants and linked values. It returns false if a linked node has not run: the node was

@@ -255,15 +255,9 @@ func (c *chain) finishExpanded(ctx context.Context, unit int, pn *graph.PlanNode
 	if !ok {
 		return false, fault.New(fault.Invalid, "", "this worker does not have the class %s", pn.Class)
 	}
-	values, ready, err := c.inputs(ctx, pn)
-	if fault.CodeOf(err) == fault.CodeValueMissing {
-		return false, nil
-	}
-	if err == nil && !ready && c.expanded > 0 {
-		err = c.storeForRest(ctx, []int{unit})
-	}
-	if err != nil || !ready {
-		return true, err
+	values, goesOn, err := c.readyInputs(ctx, unit, pn)
+	if values == nil {
+		return goesOn, err
 	}
 	c.current, c.log = c.plan.rootOf(unit), &nodeLog{}
 	calls := make([]node.Result, len(expanded.doc.Calls))

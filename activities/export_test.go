@@ -5,11 +5,14 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/millrace-dev/millrace/internal/comfyui"
 	"github.com/millrace-dev/millrace/internal/comfyui/driving"
 	"github.com/millrace-dev/millrace/internal/comfyui/placement"
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/nodecache"
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
+	"github.com/millrace-dev/millrace/internal/engine/node"
 )
 
 // ExceptionType is how a failure of a node is reported in the cloud contract's words.
@@ -34,12 +37,12 @@ func (g *Graph) RunEmptySegment(ctx context.Context, store placement.Store) ([]s
 }
 
 // WaitWithoutSlot has a segment of one node wait for a server, as far as the slot of its job is concerned.
-func (g *Graph) WaitWithoutSlot(ctx context.Context, ref job.RunRef, unit int, node string, slots Slots) {
-	g.waitingSegment(ref, unit, node, slots).releaseSlot(ctx, &waitingJob{})
+func (g *Graph) WaitWithoutSlot(ctx context.Context, ref job.RunRef, unit int, id string, slots Slots) {
+	g.waitingSegment(ref, unit, id, slots).releaseSlot(ctx, &waitingJob{})
 }
 
-func (g *Graph) waitingSegment(ref job.RunRef, unit int, node string, slots Slots) *segmentRun {
-	pn := graph.PlanNode{ID: node, Segment: &graph.Segment{Nodes: []graph.PlanNode{{ID: node}}}}
+func (g *Graph) waitingSegment(ref job.RunRef, unit int, id string, slots Slots) *segmentRun {
+	pn := graph.PlanNode{ID: id, Segment: &graph.Segment{Nodes: []graph.PlanNode{{ID: id}}}}
 	return &segmentRun{
 		chain: &chain{g: g, plan: &planned{Plan: &graph.Plan{Nodes: []graph.PlanNode{pn}}}, params: RunParams{RunRef: ref}},
 		unit:  unit, pn: &pn, Segments: &Segments{Slots: slots},
@@ -64,26 +67,96 @@ func (g *Graph) PlanOtherwise(id job.ID) {
 	p.hash = "other"
 }
 
-// FailAttempt lets an attempt of a segment of one node fail, and reports whether another attempt follows. If none does, the error is
-// the failure of the node.
-func (g *Graph) FailAttempt(
-	ctx context.Context, store placement.Store, ref job.RunRef, l server.Lease, cause error,
-) (again bool, err error) {
-	segments := NewSegments(placement.New(store, nil, nil, "", placement.Options{}), nil)
-	c := newChain(g, &planned{}, RunParams{RunRef: ref}, 1, g.newRecorder(ref))
-	node := graph.PlanNode{ID: "5", Class: "KSampler"}
-	s := &segmentRun{chain: c, Segments: segments, pn: &graph.PlanNode{Segment: &graph.Segment{Nodes: []graph.PlanNode{node}}}}
-	a := &segmentAttempt{segmentRun: s, lease: l, row: &server.Server{ID: l.Server, URL: "http://" + string(l.Server)}}
-	if err := a.begin(ctx); err != nil {
-		return false, err
-	}
-	_, next, err := a.failed(ctx, "", cause)
-	return next != nil, err
+// AttemptFailure is how an attempt of a segment fails.
+type AttemptFailure struct {
+	Cause   error
+	Ran     string         // the node that ran, "" = not known
+	Server  comfyui.Server // nil = it is not asked for anything
+	Classes *node.Registry // nil = there are no servers
 }
 
-// RunConfirmed runs a batch as RunLong does, with another answer to the question whether the attempt still counts.
-func (g *Graph) RunConfirmed(ctx context.Context, p RunParams, confirm func(context.Context) error) (RunResult, error) {
-	t := deadline(g.Turn)
-	t.confirm = confirm
-	return g.run(ctx, p, t)
+// FailAttempt lets an attempt of a segment of one node fail, and returns the wait of the next attempt. If none follows, it is nil, and the
+// error is the failure of the node.
+func (g *Graph) FailAttempt(
+	ctx context.Context, store placement.Store, ref job.RunRef, l server.Lease, f AttemptFailure,
+) (*server.Wait, error) {
+	a, err := g.Attempt(ctx, store, ref, l, f.Classes)
+	if err != nil {
+		return nil, err
+	}
+	a.srv = f.Server
+	_, next, err := a.failed(ctx, f.Ran, f.Cause)
+	if next == nil {
+		return nil, err
+	}
+	wait := &server.Wait{}
+	next.change(wait)
+	return wait, err
 }
+
+// SegmentAttempt is an attempt of a segment on a server.
+type SegmentAttempt = segmentAttempt
+
+// Attempt returns an attempt of a segment of one node, which begins. Without classes there are no servers.
+func (g *Graph) Attempt(
+	ctx context.Context, store placement.Store, ref job.RunRef, l server.Lease, classes *node.Registry,
+) (*SegmentAttempt, error) {
+	segments := NewSegments(placement.New(store, nil, classes, "", placement.Options{Log: g.Log}), nil)
+	if classes != nil {
+		if _, err := segments.Pool.Refresh(ctx); err != nil {
+			return nil, err
+		}
+	}
+	c := newChain(g, &planned{outputs: &outputSizes{}}, RunParams{RunRef: ref}, 1, g.newRecorder(ref))
+	sampler := graph.PlanNode{ID: "5", Class: "KSampler"}
+	s := &segmentRun{chain: c, Segments: segments, pn: &graph.PlanNode{Segment: &graph.Segment{Nodes: []graph.PlanNode{sampler}}}}
+	row := &server.Server{ID: l.Server, URL: "http://" + string(l.Server), Devices: []server.Device{{Total: 8 << 30}}}
+	a := &segmentAttempt{segmentRun: s, lease: l, row: row}
+	return a, a.begin(ctx)
+}
+
+// Measure records what was learned about the server when the segment has ended.
+func (s *segmentAttempt) Measure(ctx context.Context) { s.measure(ctx) }
+
+// Renew keeps the lease until ctx ends or the lease is lost.
+func (s *segmentAttempt) Renew(ctx context.Context, lost context.CancelCauseFunc) {
+	s.renew(ctx, s.lease, lost)
+}
+
+// RecordWaiting records why the segment waits.
+func (s *segmentAttempt) RecordWaiting(ctx context.Context) { s.recordWaiting(ctx, &waitingJob{}) }
+
+// Extra returns the extra data of the prompt, with credentials.
+func (s *segmentAttempt) Extra(
+	ctx context.Context, given ServerCredentials, source job.Source,
+) (extra map[string]json.RawMessage, secrets []string, err error) {
+	s.Credentials, s.plan.source = given, source
+	return s.extra(ctx, s.row)
+}
+
+// CacheResult keeps the result of the segment in a cache, and returns the references of its values.
+func (s *segmentAttempt) CacheResult(ctx context.Context, cache *nodecache.Cache, refs []string) ([]string, error) {
+	s.g.Cache, s.plan.keys = cache, []nodecache.Key{{1}}
+	s.plan.Plan = &graph.Plan{Nodes: []graph.PlanNode{*s.pn}}
+	return s.cacheResult(ctx, s, refs)
+}
+
+// Need is what a node of a segment needs of its server.
+var Need = need
+
+// ErrStopped is the cause of the end of a canceled job.
+var ErrStopped = errStopped
+
+// ErrTakenOver ends a driver whose lease another one has.
+var ErrTakenOver = errTakenOver
+
+// StoredResult reads the result that an earlier driver of a segment stored.
+func StoredResult(raw []byte) ([]string, error) {
+	return (*segmentRun)(nil).storedResult(server.Lease{Result: raw})
+}
+
+// Watched returns the number of jobs that stops has not forgotten.
+func (s *Stops) Watched() int { return len(s.running) }
+
+// OfNode returns the models for one node of a run.
+func (p *Partners) OfNode(ref job.RunRef, id string) node.Models { return p.of(ref, id) }

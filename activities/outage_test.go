@@ -8,11 +8,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/millrace-dev/millrace/activities/attempt"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -132,16 +134,55 @@ func TestANodeOutlivesOutages(t *testing.T) {
 	require.Len(t, res.Units, 1)
 }
 
-// An error that nobody has classified may be an outage of a kind that nobody has met; it never ends a job.
-func TestUnknownErrorIsRetriedForever(t *testing.T) {
+// An error that nobody has classified may be an outage of a kind that nobody has met: the work is tried for a day, and those who poll
+// learn that it waits. Then the job ends with the number of attempts. An attempt that ends otherwise begins a new count.
+func TestAnUnclassifiedErrorIsRetriedForADay(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, waitPrompt, []string{"1"}, quick(func() error { return nil }))
-	plan := b.begin(t)
-	b.activities.Marks = &marks{err: errors.New("input/output error")}
-	for range 20 {
-		_, err := b.run(t.Context(), plan, 0)
-		require.ErrorContains(t, err, "input/output error")
-		retried(t, err)
+	unknown, away := errors.New("input/output error"), fault.New(fault.Unavailable, "", "away")
+	for name, c := range map[string]struct {
+		between error // of one attempt after half of the time
+		every   time.Duration
+		given   int // attempts until the work is given up; 0 = it is not
+	}{
+		"for a day":                   {unknown, time.Hour, 25},
+		"rarely":                      {unknown, 10 * time.Hour, 20},
+		"often":                       {unknown, time.Minute, 0},
+		"an outage in between":        {away, time.Hour, 38},
+		"an attempt without an error": {nil, time.Hour, 38},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, waitPrompt, []string{"1"}, quick(func() error { return nil }))
+			bus, m := &frames{}, &marks{}
+			b.activities.Bus, b.activities.Marks = bus, m
+			plan := b.begin(t)
+			synctest.Test(t, func(t *testing.T) {
+				for n := 1; n <= 40; n++ {
+					if m.err = unknown; n == 13 {
+						m.err = c.between
+					}
+					_, err := b.run(t.Context(), plan, 0)
+					var app *temporal.ApplicationError
+					if errors.As(err, &app) && app.Type() == attempt.ErrGivenUp {
+						require.Equal(t, c.given, n)
+						require.True(t, app.NonRetryable())
+						require.Contains(t, app.Message(), "given up after")
+						return
+					}
+					if m.err == nil {
+						require.NoError(t, err)
+					} else {
+						retried(t, err)
+					}
+					<-time.After(c.every)
+				}
+				require.Zero(t, c.given)
+				last := bus.last(t)
+				require.Equal(t, stream.FrameWaiting, last.Kind)
+				require.Equal(t, "1", last.Node)
+				require.NotContains(t, string(last.Data), unknown.Error(), "the text of an unclassified error stays inside")
+			})
+		})
 	}
 }
 

@@ -74,7 +74,7 @@ func (g *Graph) planFrom(ctx context.Context, ref job.RunRef, j found) (*planned
 		return nil, err
 	}
 	if parsed == nil { // another process accepted the job, or this one long ago
-		if parsed, err = graph.Parse(source.Prompt, g.Limits); err != nil {
+		if parsed, err = graph.Parse(source.Runs(), g.Limits); err != nil {
 			return nil, fmt.Errorf("parse the graph of job %s again: %w", ref.Job, err)
 		}
 	}
@@ -99,7 +99,7 @@ func (g *Graph) planFrom(ctx context.Context, ref job.RunRef, j found) (*planned
 		Plan: plan, classes: classes, hash: hash, source: source, submitted: state.SubmittedAt, surface: state.Surface,
 		number: state.Number, outputs: &outputSizes{}, latest: &latestPlan{},
 	}
-	g.identify(ctx, ref, p, parsed, state.Origin)
+	g.identify(ctx, ref, p, parsed, state.Origin, state.Calls)
 	g.plans.Add(ref.Job, p)
 	return p, nil
 }

@@ -46,7 +46,7 @@ func (r *recorder) addNth(node string, nth int, eventType string, data any) {
 // flushIfDue appends the pending events if they have waited for flushAfter, or if soon is set because a slow step
 // follows.
 func (r *recorder) flushIfDue(ctx context.Context, soon bool) error {
-	if len(r.pending) == 0 || !soon && time.Since(r.since) < flushAfter {
+	if !soon && time.Since(r.since) < flushAfter {
 		return nil
 	}
 	return r.flush(ctx)
@@ -56,7 +56,10 @@ func (r *recorder) flushIfDue(ctx context.Context, soon bool) error {
 // recorded the first of them, the store returns the recorded ones. Recorded events may also follow new ones, because
 // a node whose values were lost runs again in another chain.
 func (r *recorder) flush(ctx context.Context) error {
-	if r.confirm != nil && len(r.pending) > 0 {
+	if len(r.pending) == 0 {
+		return nil
+	}
+	if r.confirm != nil {
 		if err := r.confirm(ctx); err != nil {
 			return err
 		}

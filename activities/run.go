@@ -53,7 +53,7 @@ type RunResult struct {
 
 // RunCheap runs a fused chain of cheap nodes, as a local activity.
 func (g *Graph) RunCheap(ctx context.Context, p RunParams) (RunResult, error) {
-	return g.run(ctx, p, deadline(g.FusedFor))
+	return g.run(ctx, p, activity.GetInfo(ctx).Attempt, deadline(g.FusedFor))
 }
 
 // RunLong runs one or a few expensive nodes, as an activity with heartbeats. If other batches wait after a turn, it
@@ -63,22 +63,36 @@ func (g *Graph) RunLong(ctx context.Context, p RunParams) (RunResult, error) {
 	defer stop()
 	pulse := attempt.NewPulse()
 	go pulse.Run(ctx)
-	info := activity.GetInfo(ctx)
+	info, waits := activity.GetInfo(ctx), slotWaits(ctx)
+	n := info.Attempt - waits
 	t := deadline(g.Turn)
-	if info.Attempt > 1 { // an attempt was lost: record the finished nodes before starting others
+	if n > 1 { // an attempt was lost: record the finished nodes before starting others
 		t = deadline(g.FusedFor)
 	}
 	t.confirm = pulse.Confirm
-	if info.Attempt == 1 && g.Waiting != nil {
+	if n == 1 && g.Waiting != nil {
 		t.length, t.waiting = g.Turn, func(ctx context.Context) (bool, error) { return g.Waiting(ctx, info.TaskQueue) }
 	}
-	return g.run(ctx, p, t)
+	res, err := g.run(ctx, p, n, t)
+	var app *temporal.ApplicationError
+	if errors.As(err, &app) && app.Type() == attempt.ErrNoSlot {
+		activity.RecordHeartbeat(ctx, waits+1)
+	}
+	return res, err
 }
 
-func (g *Graph) run(ctx context.Context, p RunParams, t *turn) (RunResult, error) {
-	n := activity.GetInfo(ctx).Attempt
+// slotWaits returns the number of earlier attempts that ended because the job had no slot, which are no attempts of its nodes. The
+// last of them left it; it is lost when an attempt with a slot sends heartbeats.
+func slotWaits(ctx context.Context) (waits int32) {
+	if !activity.HasHeartbeatDetails(ctx) || activity.GetHeartbeatDetails(ctx, &waits) != nil {
+		return 0
+	}
+	return waits
+}
+
+func (g *Graph) run(ctx context.Context, p RunParams, n int32, t *turn) (RunResult, error) {
 	res, err := g.batch(ctx, p, n, t)
-	return res, attempt.Error(g.panics.finalIfRepeated(panicKey{p.RunRef, p.Units[0]}, err))
+	return res, attempt.Error(g.failed.finalIfRepeated(work{p.RunRef, p.Units[0]}, err))
 }
 
 func (g *Graph) batch(ctx context.Context, p RunParams, n int32, t *turn) (res RunResult, err error) {
@@ -149,10 +163,8 @@ func (g *Graph) runChain(ctx context.Context, c *chain) (res RunResult, err erro
 		return g.stopped(ctx, c)
 	case watched.Err() != nil:
 		return RunResult{}, g.interrupted(ctx, c)
-	case attempt.IsOutage(err):
-		c.reportWaiting(ctx, err)
-		return RunResult{}, err
 	default:
+		c.reportWaiting(ctx, err)
 		return RunResult{}, err
 	}
 }

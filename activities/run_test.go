@@ -62,7 +62,7 @@ func newBenchOf(t *testing.T, submitted job.Source, targets []string, classes ..
 	b := &bench{stops: stops, log: log, ref: job.RunRef{Job: job.NewID(), Account: "a", Run: 1}}
 	b.activities = activities.NewGraph(activities.Deps{
 		Events: log, Types: types, Sources: job.Sources{Events: log, Registry: types, Blobs: blobs},
-		Assets: noAssets{}, Classes: registry, Values: nodevalue.New(blobs, 1<<20, 1<<20), Bus: noBus{}, Stops: stops,
+		Assets: noAssets{}, Classes: registry, Values: nodevalue.New(blobs, 1<<20, 1<<20, time.Minute), Bus: noBus{}, Stops: stops,
 		Files:  func(job.RunRef, string) activities.NodeFiles { return noFiles{} },
 		Worker: "w", Log: slog.New(slog.DiscardHandler),
 	})
@@ -272,6 +272,29 @@ func TestNodeOverItsTimeLimitFails(t *testing.T) {
 	require.Contains(t, failed.Failure.Message, "longer than its limit of 10ms")
 }
 
+// The calls of a partner node have limits of their own: what they wait for, such as this service while it is busy, is no failure of the
+// node.
+func TestAPartnerNodeHasTheLimitsOfItsCalls(t *testing.T) {
+	t.Parallel()
+	partner := &node.Class{
+		Name: "Wait", Module: "nodes", OutputNode: true, Partner: true, Cost: func(node.Args, int64) time.Duration { return time.Minute },
+		Run: func(ctx context.Context, _ *node.Call) (node.Result, error) {
+			select {
+			case <-ctx.Done():
+				return node.Result{}, context.Cause(ctx)
+			case <-time.After(50 * time.Millisecond):
+				return node.Result{}, nil
+			}
+		},
+	}
+	b := newBench(t, waitPrompt, []string{"1"}, partner)
+	b.activities.NodeTimeout = 10 * time.Millisecond
+	res, err := b.run(t.Context(), b.begin(t), 0)
+	require.NoError(t, err)
+	require.Empty(t, res.Failed)
+	require.Contains(t, b.events(t), "executed 1")
+}
+
 // A chain that takes longer than it was planned to ends early, but goes on until a node is done, and
 // stores what the rest of it reads.
 func TestFusedChainReturnsTheRestAtItsTimeLimit(t *testing.T) {
@@ -323,33 +346,5 @@ func TestPanicOutsideANodeEndsTheRun(t *testing.T) {
 			require.ErrorAs(t, err, &app, name)
 			require.Equal(t, attempt == 5, app.NonRetryable(), "%s, attempt %d", name, attempt)
 		}
-	}
-}
-
-// An attempt that another one has replaced, while its process was stopped, records nothing any more.
-func TestAReplacedAttemptRecordsNothing(t *testing.T) {
-	t.Parallel()
-	for name, over := range map[string]error{"replaced": errors.New("another attempt has begun"), "the only one": nil} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := newBench(t, waitPrompt, []string{"1"}, &node.Class{
-				Name: "Wait", Module: "nodes", OutputNode: true, Cost: func(node.Args, int64) time.Duration { return time.Minute },
-				Run: func(context.Context, *node.Call) (node.Result, error) { return node.Result{}, nil },
-			})
-			plan := b.begin(t)
-			env := environment(t.Context())
-			run := func(ctx context.Context, p activities.RunParams) (activities.RunResult, error) {
-				return b.activities.RunConfirmed(ctx, p, func(context.Context) error { return over })
-			}
-			env.RegisterActivity(run)
-			_, err := env.ExecuteActivity(run, activities.RunParams{RunRef: b.ref, PlanHash: plan.PlanHash, Units: []int{0}})
-			if over != nil {
-				require.ErrorContains(t, err, over.Error())
-				require.Empty(t, b.events(t))
-				return
-			}
-			require.NoError(t, err)
-			require.NotEmpty(t, b.events(t))
-		})
 	}
 }

@@ -80,12 +80,9 @@ func (c *chain) stepSegment(ctx context.Context, unit int, pn *graph.PlanNode) (
 	if c.g.Segments == nil {
 		return false, fault.New(fault.Unavailable, "", "this worker cannot reach ComfyUI servers")
 	}
-	args, ready, err := c.inputs(ctx, pn)
-	if fault.CodeOf(err) == fault.CodeValueMissing {
-		return false, nil // the workflow runs the producer again
-	}
-	if err != nil || !ready {
-		return true, err
+	args, goesOn, err := c.readyInputs(ctx, unit, pn)
+	if args == nil {
+		return goesOn, err
 	}
 	c.current = &job.NodeRef{Node: pn.Segment.Nodes[0].ID, Class: pn.Segment.Nodes[0].Class}
 	key, err := pn.Segment.Key()
@@ -399,7 +396,7 @@ func (s *segmentRun) attempt(ctx context.Context, l server.Lease) ([]string, *re
 	go s.renew(driven, l, lost)
 	res, err := s.Driver.Drive(driven, driving.Run{
 		Server: srv, Name: string(row.ID), Prompt: comfyui.NewPromptID(l.Prompt(l.Attempt)), NewPrompt: l.Fresh,
-		Segment: s.pn.Segment, Graph: s.plan.source.Prompt, Inputs: s.args, Classes: s.plan.classes, Offers: s.Pool.Offers(row.ID), Extra: extra,
+		Segment: s.pn.Segment, Graph: s.plan.source.Runs(), Inputs: s.args, Classes: s.plan.classes, Offers: s.Pool.Offers(row.ID), Extra: extra,
 		Recorder: a, Ended: a.freeServer, Began: a.running != "",
 		Files: func(id string) driving.NodeFiles { return s.g.Files(s.params.RunRef, id) },
 	})

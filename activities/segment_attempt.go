@@ -216,7 +216,7 @@ func (s *segmentAttempt) measure(ctx context.Context) {
 	if _, now, e := s.Pool.Server(l.Server); e == nil && now.Failing != nil {
 		err = store.RecordOutcome(ctx, l.Server, server.Outcome{Job: l.Job})
 	}
-	if len(l.Models) > 0 && !s.row.HasLoaded(l.Models) {
+	if !s.row.HasLoaded(l.Models) {
 		s.loading = max(s.loading, time.Millisecond) // the server had cached them: another prompt had loaded the models
 		err = errors.Join(err, store.Loaded(ctx, l.Server, l.Models, s.loading))
 	}

@@ -9,10 +9,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/internal/comfyui"
 	"github.com/millrace-dev/millrace/internal/comfyui/driving"
 	"github.com/millrace-dev/millrace/internal/comfyui/placement"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/server"
+	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
@@ -84,9 +87,9 @@ func TestAttemptsOfASegmentAreBounded(t *testing.T) {
 			store := &losing{bench: b}
 			again, err := b.activities.FailAttempt(t.Context(), store, b.ref, server.Lease{
 				Key: server.Key{Job: b.ref.Job, Run: b.ref.Run}, Server: "last", Attempt: attempt, Since: time.Now().Add(-c.runs),
-			}, c.cause)
-			require.Equal(t, c.given == "", again, "%v", err)
-			if again {
+			}, activities.AttemptFailure{Cause: c.cause})
+			require.Equal(t, c.given == "", again != nil, "%v", err)
+			if again != nil {
 				require.NoError(t, err)
 				require.Nil(t, store.result)
 				return
@@ -96,4 +99,157 @@ func TestAttemptsOfASegmentAreBounded(t *testing.T) {
 			require.Contains(t, string(store.result), `"5"`, "later drivers find the failure, and it names the node")
 		})
 	}
+}
+
+// A driver that must stop, or that another one has replaced, decides nothing: the next driver finds the prompt by its id.
+func TestADriverThatStopsLeavesTheSegmentToTheNext(t *testing.T) {
+	t.Parallel()
+	lost := fault.New(fault.Unavailable, fault.CodeServerGivenUp, "the server is lost")
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	for name, cause := range map[string]error{"stopped": lost, "replaced": activities.ErrTakenOver} {
+		ctx := t.Context()
+		if name == "stopped" {
+			ctx = stopped
+		}
+		b := newBench(t, gatedPrompt, []string{"3"}, gated("")...)
+		before := len(b.events(t))
+		store := &losing{bench: b}
+		again, err := b.activities.FailAttempt(ctx, store, b.ref, server.Lease{
+			Key: server.Key{Job: b.ref.Job, Run: b.ref.Run}, Server: "last", Attempt: 1, Since: time.Now(), Fresh: true,
+		}, activities.AttemptFailure{Cause: cause})
+		require.ErrorIs(t, err, cause, name)
+		require.Nil(t, again, name)
+		require.Nil(t, store.result, name)
+		require.Len(t, b.events(t), before, name)
+	}
+}
+
+// fleet is a store of two servers, of which the second has more memory.
+type fleet struct{ losing }
+
+func (fleet) Servers(context.Context) ([]*server.Server, error) {
+	some := func(id server.ID, memory int64) *server.Server {
+		return &server.Server{
+			ID: id, URL: "http://" + string(id), Slots: 1, Digest: "d", Health: server.Answers,
+			Devices: []server.Device{{Total: memory, Free: memory}},
+		}
+	}
+	return []*server.Server{some("first", 8<<30), some("second", 16<<30)}, nil
+}
+
+func (fleet) Classes(context.Context, string) ([]byte, error) {
+	return placement.EncodeClasses(comfyui.Classes{})
+}
+
+func (fleet) Loads(context.Context) (map[server.ID]map[string]time.Duration, error) { return nil, nil }
+
+// freeing is a server that frees its memory.
+type freeing struct {
+	comfyui.Server
+	freed int
+}
+
+func (f *freeing) Free(context.Context) error {
+	f.freed++
+	return nil
+}
+
+// What follows a failed attempt depends on its cause and on what earlier attempts failed for.
+func TestTheNextAttemptDependsOnTheFailure(t *testing.T) {
+	t.Parallel()
+	raised := func(kind, message string) error {
+		return &driving.NodeError{ExecutionError: comfyui.ExecutionError{Node: "5", Class: "KSampler", Type: kind, Message: message}}
+	}
+	memory, device := raised("torch.OutOfMemoryError", "no memory"), raised("RuntimeError", "CUDA error: device-side assert triggered")
+	lost := fault.New(fault.Unavailable, fault.CodeServerGivenUp, "the server is lost")
+	missing := fault.New(fault.NotFound, fault.CodeServerFileNotFound, "a file is missing")
+	past := func(why job.Cause, on, ran string) job.SegmentEndedV1 {
+		return job.SegmentEndedV1{Run: 1, Node: "5", Server: on, Ran: ran, Cause: why, Outcome: job.SegmentGivenUp}
+	}
+	refused := past(job.PromptRefused, "first", "")
+	for name, c := range map[string]struct {
+		cause error
+		ran   string
+		past  []job.SegmentEndedV1
+		want  *server.Wait // without its cause; nil = none follows
+		freed int
+		says  string // the failure
+	}{
+		"too little memory": {cause: memory, want: &server.Wait{Only: "first"}, freed: 1},
+		"too little memory again": {
+			cause: memory, past: []job.SegmentEndedV1{past(job.NoMemory, "first", "")}, want: &server.Wait{Memory: 8 << 30},
+		},
+		"too little memory on another one before": {
+			cause: memory, past: []job.SegmentEndedV1{past(job.NoMemory, "second", "")}, want: &server.Wait{Only: "first"}, freed: 1,
+		},
+		"lost on this one before": {
+			cause: memory, past: []job.SegmentEndedV1{past(job.ServerLost, "first", "")}, want: &server.Wait{Only: "first"}, freed: 1,
+		},
+		"a device failed": {cause: device, want: &server.Wait{Avoid: []server.ID{"first"}}},
+		"a device failed again": {
+			cause: device, past: []job.SegmentEndedV1{past(job.MachineFailed, "second", "5")}, says: "CUDA error",
+		},
+		"two servers lost while it ran": {
+			cause: lost, ran: "5", past: []job.SegmentEndedV1{past(job.ServerLost, "gone", "5")}, says: "two servers were lost",
+		},
+		"two servers lost while another ran": {
+			cause: lost, ran: "5", past: []job.SegmentEndedV1{past(job.ServerLost, "gone", "4")}, want: &server.Wait{Avoid: []server.ID{"first"}},
+		},
+		"lost after another failure": {
+			cause: lost, ran: "5", past: []job.SegmentEndedV1{past(job.NoMemory, "gone", "5")}, want: &server.Wait{Avoid: []server.ID{"first"}},
+		},
+		"a file is missing after two refusals": {
+			cause: missing, past: []job.SegmentEndedV1{refused, refused}, want: &server.Wait{}, freed: 1,
+		},
+		"a file is missing after three": {
+			cause: missing, past: []job.SegmentEndedV1{refused, refused, refused}, freed: 1, says: "a file is missing",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, gatedPrompt, []string{"3"}, gated("")...)
+			for n, e := range c.past {
+				e.Attempt = n + 1
+				b.append(t, job.TypeSegmentEnded, e)
+			}
+			classes, err := node.NewRegistry()
+			require.NoError(t, err)
+			srv := &freeing{}
+			again, err := b.activities.FailAttempt(t.Context(), &fleet{losing{bench: b}}, b.ref, server.Lease{
+				Key: server.Key{Job: b.ref.Job, Run: b.ref.Run}, Server: "first", Attempt: len(c.past) + 1, Since: time.Now(),
+			}, activities.AttemptFailure{Cause: c.cause, Ran: c.ran, Server: srv, Classes: classes})
+			require.Equal(t, c.freed, srv.freed)
+			if c.want == nil {
+				require.Nil(t, again)
+				require.ErrorContains(t, err, c.says)
+				return
+			}
+			require.NoError(t, err)
+			require.NotEmpty(t, again.Cause)
+			placed := 0
+			recorded, err := b.log.ReadStream(t.Context(), b.ref.Job.Stream(), 0, 100)
+			require.NoError(t, err)
+			for _, rec := range recorded {
+				if rec.Type == job.TypeSegmentPlaced {
+					placed++
+				}
+			}
+			require.Equal(t, 1, placed, "the attempt on this server is recorded")
+			again.Cause = ""
+			require.Equal(t, c.want, again)
+		})
+	}
+}
+
+// A segment whose result this version cannot read has run: it must not run, and be paid, again.
+func TestAResultOfANewerVersionIsAnError(t *testing.T) {
+	t.Parallel()
+	values, err := activities.StoredResult([]byte(`{"values":["a"]}`))
+	require.NoError(t, err)
+	require.Equal(t, []string{"a"}, values)
+	_, err = activities.StoredResult([]byte(`{"values":{"of":"another form"}}`))
+	retried(t, err)
+	_, err = activities.StoredResult([]byte(`{"failure":{"message":"broken"}}`))
+	require.ErrorContains(t, err, "broken")
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
 
 	"github.com/millrace-dev/millrace/activities"
 	"github.com/millrace-dev/millrace/activities/attempt"
@@ -22,6 +24,7 @@ type slot struct {
 	t        *testing.T
 	released []int64 // versions of the stream at which it was given back
 	free     bool
+	refusals int                  // before it is free
 	wait     job.SegmentWaitingV1 // for which TakeSlot was called last
 }
 
@@ -33,7 +36,12 @@ func (s *slot) ReleaseSlot(_ context.Context, ref job.RunRef, version int64, _ j
 
 func (s *slot) TakeSlot(_ context.Context, _ job.RunRef, _ job.Bounds, wait job.SegmentWaitingV1) (bool, error) {
 	s.wait = wait
-	return s.free, nil
+	taken := s.free
+	if s.refusals > 0 {
+		s.refusals--
+		s.free = s.refusals == 0
+	}
+	return taken, nil
 }
 
 // eventCount counts the events that are read.
@@ -114,6 +122,39 @@ func TestNodesWaitForTheSlotOfTheirJob(t *testing.T) {
 	_, err = b.run(t.Context(), plan, 0)
 	require.NoError(t, err)
 	require.Equal(t, []string{"started 1", "executed 1"}, b.events(t))
+}
+
+// An attempt that ended because the job had no slot is no attempt of its nodes: the first one with a slot has a whole turn.
+func TestWaitsForASlotAreNoAttempts(t *testing.T) {
+	t.Parallel()
+	class := &node.Class{
+		Name: "Long", Module: "nodes", OutputNode: true, Inputs: []node.Input{{Name: "in", Type: node.Int, Section: node.Optional}},
+		Outputs: []node.Output{{Type: node.Int}}, Cost: func(node.Args, int64) time.Duration { return 10 * time.Second },
+		Run: func(context.Context, *node.Call) (node.Result, error) {
+			return node.Result{Outputs: []node.Value{int64(1)}}, nil
+		},
+	}
+	b := newBench(t, `{"1":{"class_type":"Long","inputs":{}},"2":{"class_type":"Long","inputs":{"in":["1",0]}}}`, []string{"2"}, class)
+	b.activities.Tiers, b.activities.FusedFor, b.activities.Turn = noLimits{}, -time.Second, time.Minute
+	plan := b.begin(t)
+	s := &slot{bench: b, t: t, refusals: 5}
+	b.activities.AddSegment(b.ref.Job, s)
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestWorkflowEnvironment()
+	env.RegisterActivity(b.activities.RunLong)
+	env.ExecuteWorkflow(func(ctx workflow.Context) (res activities.RunResult, err error) {
+		ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+			StartToCloseTimeout: time.Hour, RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second},
+		})
+		params := activities.RunParams{RunRef: b.ref, PlanHash: plan.PlanHash, Units: []int{0, 1}}
+		return res, workflow.ExecuteActivity(ctx, b.activities.RunLong, params).Get(ctx, &res)
+	})
+	require.NoError(t, env.GetWorkflowError())
+	var res activities.RunResult
+	require.NoError(t, env.GetWorkflowResult(&res))
+	require.Len(t, res.Units, 2, "both nodes ran in one turn")
+	require.Equal(t, 1, s.wait.Attempt)
+	require.Zero(t, s.refusals)
 }
 
 var _ activities.Slots = (*slot)(nil)

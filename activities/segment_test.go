@@ -46,6 +46,12 @@ type queued struct {
 	placement.Store
 	asked    chan struct{}
 	answered atomic.Bool
+	left     atomic.Int64 // entries that were taken out of the queue
+}
+
+func (q *queued) StopWaiting(context.Context, server.Wait) error {
+	q.left.Add(1)
+	return nil
 }
 
 func (*queued) Retake(context.Context, server.Key, string) (server.Lease, error) {
@@ -60,20 +66,34 @@ func (q *queued) WhyWaiting(context.Context, server.Key) (string, int, error) {
 }
 
 // The reason for a wait is recorded before the wait returns.
+//
+// The entry of a canceled job leaves the queue. That of a job whose worker stops stays, for the next worker.
 func TestAWaitReturnsAfterItsGoroutines(t *testing.T) {
 	t.Parallel()
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	store := &queued{asked: make(chan struct{})}
-	go func() {
-		<-store.asked
-		stop()
-	}()
-	classes, err := node.NewRegistry()
-	require.NoError(t, err)
-	types := eventlogtest.Registry(t)
-	g := &activities.Graph{Deps: activities.Deps{Classes: classes, Types: types, Events: eventlogtest.NewMemory(types)}}
-	_, err = g.RunEmptySegment(ctx, store)
-	require.ErrorIs(t, err, context.Canceled)
-	require.True(t, store.answered.Load())
+	for name, c := range map[string]struct {
+		cause error
+		left  int64
+	}{
+		"its worker stops": {nil, 0}, "it was canceled": {activities.ErrStopped, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, stop := context.WithCancelCause(t.Context())
+			defer stop(nil)
+			store := &queued{asked: make(chan struct{})}
+			go func() {
+				<-store.asked
+				stop(c.cause)
+			}()
+			classes, err := node.NewRegistry()
+			require.NoError(t, err)
+			types := eventlogtest.Registry(t)
+			g := &activities.Graph{Deps: activities.Deps{Classes: classes, Types: types, Events: eventlogtest.NewMemory(types)}}
+			_, err = g.RunEmptySegment(ctx, store)
+			require.Error(t, err)
+			require.Error(t, ctx.Err())
+			require.True(t, store.answered.Load())
+			require.Equal(t, c.left, store.left.Load())
+		})
+	}
 }

@@ -28,4 +28,11 @@ func TestACancelBetweenTwoActivitiesIsNotMissed(t *testing.T) {
 		}
 		release()
 	}
+	require.Zero(t, stops.Watched(), "a process that runs for months remembers no job that has ended")
+	_, one := stops.Watch(t.Context(), other)
+	_, two := stops.Watch(t.Context(), other)
+	one()
+	require.Equal(t, 1, stops.Watched(), "another batch of the job runs")
+	two()
+	require.Zero(t, stops.Watched())
 }

@@ -21,6 +21,7 @@ func TestTheDocumentIsServed(t *testing.T) {
 	require.Equal(t, http.StatusNotModified, h.Do(t, "GET", "/openapi.json", "", "If-None-Match", got.Header.Get("ETag")).Status)
 
 	page := h.Do(t, "GET", "/docs", "")
+	require.Contains(t, page.Body, "<pre>MILLRACE="+h.URL+"</pre>", "the base address is that of the request")
 	require.Equal(t, http.StatusOK, page.Status)
 	require.Contains(t, page.Body, "/api/v2/jobs/{id}/logs")
 	require.NotContains(t, page.Body, "<script")

@@ -1,4 +1,4 @@
-// Package deploy_test checks what is shipped beside the program.
+// Package deploy_test checks the files for deployments that are shipped with the program.
 package deploy_test
 
 import (

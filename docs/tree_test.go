@@ -1,5 +1,5 @@
-// Package docs_test holds the documentation to the tree: every package is in docs/architecture.md, every command and every
-// setting that a page names exists.
+// Package docs_test compares the documentation with the tree: every package is in docs/architecture.md, and every command and setting that
+// a page names exists.
 package docs_test
 
 import (

@@ -31,6 +31,10 @@ func open(cfg *config.SQL) (*sqlx.DB, error) {
 	return s.DB, nil
 }
 
+// mostIdle is the time for which an unused connection is kept. PostgreSQL has a process of some megabytes for each
+// connection.
+const mostIdle = 2 * time.Minute
+
 // patientDriver is the server's driver with connections that wait for a PostgreSQL that is restarting.
 type patientDriver struct{ driver.PGXDriver }
 
@@ -43,6 +47,7 @@ func (d *patientDriver) CreateConnection(dsn string) (*sqlx.DB, error) {
 	noticeEnd(cfg)
 	connector := patientConnector{stdlib.GetConnector(*cfg, stdlib.OptionAfterConnect(storeDurations), stdlib.OptionShouldPing(doubtful))}
 	db := sqlx.NewDb(sql.OpenDB(connector), "pgx")
+	db.SetConnMaxIdleTime(mostIdle)
 	if err := db.Ping(); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -61,18 +66,18 @@ func noticeEnd(cfg *pgx.ConnConfig) {
 	}
 }
 
-// storeDurations encodes durations as nanoseconds, which the server's tables have, and not as intervals.
+// storeDurations encodes durations as nanoseconds, as in the server's tables, and not as intervals.
 func storeDurations(_ context.Context, conn *pgx.Conn) error {
 	conn.TypeMap().RegisterDefaultPgType(time.Duration(0), "int8")
 	conn.TypeMap().RegisterDefaultPgType((*time.Duration)(nil), "int8")
 	return nil
 }
 
-// pingAfter is how long a connection must have been idle to be tried before it is used, even if nothing is wrong with it.
+// pingAfter is the idle time after which a connection is tested before it is used, even if it looks healthy.
 const pingAfter = time.Minute
 
-// doubtful reports whether a connection must be tried before it is used. By default each is that was idle for a second: of
-// a server with little to do, that is a transaction for each statement.
+// doubtful reports whether a connection must be tested before it is used. By default, a connection is tested after an idle second, which
+// costs an idle server a transaction for each statement.
 func doubtful(_ context.Context, idle stdlib.ShouldPingParams) bool {
 	if idle.IdleDuration < time.Second || idle.IdleDuration > pingAfter {
 		return idle.IdleDuration > pingAfter
@@ -89,12 +94,23 @@ const (
 	restartCheck = 10 * time.Millisecond
 )
 
-// waiting is held by the one connection of this process that looks for a PostgreSQL that is away: a hundred that did would
-// keep it from recovering.
+// waiting is held by the only connection of this process that tries to reach an unavailable PostgreSQL: a hundred attempts at once would
+// keep PostgreSQL from recovering.
 var waiting = make(chan struct{}, 1)
 
 // Connect implements driver.Connector.
 func (c patientConnector) Connect(ctx context.Context) (sqldriver.Conn, error) {
+	conn, err := c.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if conn, ok := conn.(*stdlib.Conn); ok {
+		return &storeConn{Conn: conn}, nil
+	}
+	return conn, nil
+}
+
+func (c patientConnector) connect(ctx context.Context) (sqldriver.Conn, error) {
 	conn, err := c.Connector.Connect(ctx)
 	if err == nil || !away(err) {
 		return conn, err
@@ -124,9 +140,68 @@ func away(err error) bool {
 	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOENT) || errors.Is(err, errGone)
 }
 
-// errGone is what a connection returns whose server has ended. The errors of the operating system would make the server
-// replace the whole pool, with the connections that were opened since.
+// errGone is the error of a connection whose server has ended. The errors of the operating system would make the server
+// replace the whole pool, including connections that were opened since.
 var errGone = errors.New("PostgreSQL closed the connection")
+
+// storeConn is a connection of a pool. While it has a transaction, it never reports driver.ErrBadConn: package database/sql cannot repeat a
+// statement of a transaction on another connection, and the server would replace the whole pool and abort the work of other goroutines.
+// Otherwise, a single statement that timed out before it was sent would have this effect, and a busy machine would lose all operations
+// every second. The pool notices that the connection is closed when it next uses it.
+type storeConn struct {
+	*stdlib.Conn
+	inTx bool // database/sql uses a connection in one goroutine at a time
+}
+
+// BeginTx implements driver.ConnBeginTx.
+func (c *storeConn) BeginTx(ctx context.Context, opts sqldriver.TxOptions) (sqldriver.Tx, error) {
+	tx, err := c.Conn.BeginTx(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	c.inTx = true
+	return &storeTx{tx, c}, nil
+}
+
+// ExecContext implements driver.ExecerContext.
+func (c *storeConn) ExecContext(ctx context.Context, query string, args []sqldriver.NamedValue) (sqldriver.Result, error) {
+	result, err := c.Conn.ExecContext(ctx, query, args)
+	return result, c.failure(ctx, err)
+}
+
+// QueryContext implements driver.QueryerContext.
+func (c *storeConn) QueryContext(ctx context.Context, query string, args []sqldriver.NamedValue) (sqldriver.Rows, error) {
+	rows, err := c.Conn.QueryContext(ctx, query, args)
+	return rows, c.failure(ctx, err)
+}
+
+func (c *storeConn) failure(ctx context.Context, err error) error {
+	if !c.inTx || !errors.Is(err, sqldriver.ErrBadConn) {
+		return err
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return errGone
+}
+
+// storeTx is a transaction of a storeConn.
+type storeTx struct {
+	sqldriver.Tx
+	conn *storeConn
+}
+
+// Commit implements driver.Tx.
+func (t *storeTx) Commit() error {
+	t.conn.inTx = false
+	return t.Tx.Commit()
+}
+
+// Rollback implements driver.Tx.
+func (t *storeTx) Rollback() error {
+	t.conn.inTx = false
+	return t.Tx.Rollback()
+}
 
 // serverConn is a connection that reports the end of its server as errGone.
 type serverConn struct{ net.Conn }
@@ -143,7 +218,7 @@ func (c *serverConn) Write(p []byte) (int, error) {
 	return n, goneAs(err)
 }
 
-// silent reports whether the connection is open and has nothing to read, as one between two statements has.
+// silent reports whether the connection is open and has no data to read, as between two statements.
 func (c *serverConn) silent() bool {
 	socket, ok := c.Conn.(syscall.Conn)
 	if !ok {

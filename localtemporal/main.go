@@ -1,8 +1,6 @@
-// Command millrace-temporal is the Temporal server of local mode: all four services
-// and the Web UI in one process, on databases of a PostgreSQL that it is given. It is
-// a program of its own, in a module of its own, so that Millrace itself links only
-// the SDK. It serves loopback and is not meant for a deployment: there, Millrace
-// connects to a Temporal cluster.
+// Command millrace-temporal is the Temporal server of local mode: all four services and the Web UI in one process, with
+// databases in a given PostgreSQL. It is a separate program in a separate module, so that Millrace itself links only
+// the SDK. It serves only loopback and is not meant for deployments, which connect Millrace to a Temporal cluster.
 package main
 
 import (

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-// startWait bounds how long the services may take to answer after they were started.
+// startWait bounds the time until the services answer after their start.
 const startWait = 4 * time.Minute
 
 // hasNamespace reports whether an earlier server registered the namespace.
@@ -26,7 +26,7 @@ func (o options) hasNamespace(ctx context.Context) (exists bool, err error) {
 	return exists, err
 }
 
-// registerNamespace waits for the frontend and makes sure that the namespace is there.
+// registerNamespace waits for the frontend and ensures that the namespace exists.
 func registerNamespace(ctx context.Context, o options) error {
 	ctx, cancel := context.WithTimeout(ctx, startWait)
 	defer cancel()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"time"
 
@@ -26,9 +27,14 @@ func (o options) stores() []store {
 	}
 }
 
-// prepare makes the databases ready for this server and reports whether an earlier one registered the namespace. It begins anew
-// while PostgreSQL recovers from a crash, or does not listen yet.
+// prepare makes the databases ready for this server and reports whether an earlier one registered the namespace. It starts over while
+// PostgreSQL recovers from a crash or does not listen yet. The directory of its socket must exist.
 func prepare(ctx context.Context, o options, logger log.Logger) (settled bool, err error) {
+	if filepath.IsAbs(o.postgresHost) {
+		if _, err := os.Stat(o.postgresHost); err != nil {
+			return false, fmt.Errorf("directory of PostgreSQL's socket: %w", err)
+		}
+	}
 	ctx, cancel := context.WithTimeout(ctx, startWait)
 	defer cancel()
 	for {
@@ -74,8 +80,8 @@ func prepareSchema(ctx context.Context, o options, logger log.Logger) error {
 	return nil
 }
 
-// createStore gives a new database its schema under another name and then its own: the statements
-// are no transaction, and of a start that was killed among them no later one could make anything.
+// createStore creates a database with its schema under a temporary name, and then renames it. The statements are not a
+// transaction, and a later start could not continue one that was killed between them.
 func (o options) createStore(ctx context.Context, admin *pgx.Conn, s store, logger log.Logger) error {
 	unfinished := store{s.database + "_unfinished", s.schema}
 	name := pgx.Identifier{unfinished.database}.Sanitize()
@@ -135,7 +141,7 @@ func update(db *sql.Connection, s store, logger log.Logger) error {
 	return nil
 }
 
-// connect opens a connection of our own. The parts are set one by one: a path may hold anything.
+// connect opens a connection of our own. It sets the parts one by one, because a path may contain any characters.
 func (o options) connect(ctx context.Context, database string) (*pgx.Conn, error) {
 	c, err := pgx.ParseConfig("sslmode=disable")
 	if err != nil {
@@ -146,8 +152,8 @@ func (o options) connect(ctx context.Context, database string) (*pgx.Conn, error
 	return pgx.ConnectConfig(ctx, c)
 }
 
-// attributes are the driver's connection parameters; a host among them wins over the address,
-// which is how a Unix socket gets through.
+// attributes are the driver's connection parameters; a host among them wins over the address, which makes Unix sockets
+// possible.
 func (o options) attributes() map[string]string {
 	return map[string]string{"host": o.postgresHost, "port": strconv.Itoa(o.postgresPort)}
 }

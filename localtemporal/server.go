@@ -20,7 +20,7 @@ import (
 	"github.com/millrace-dev/millrace/localtemporal/datastore"
 )
 
-// settings are the figures of tuning, apart from how often namespaces are read: that is rare once the server has its own.
+// settings are the values of tuning, except for the interval of reading namespaces, which grows once the server has its own namespace.
 type settings struct {
 	dynamicconfig.StaticClient
 	settled atomic.Bool
@@ -34,39 +34,43 @@ func (s *settings) GetValue(key dynamicconfig.Key) []dynamicconfig.ConstrainedVa
 	return s.StaticClient.GetValue(key)
 }
 
-// tuning is what makes a small server quick; each figure replaces a default for large clusters.
+// tuning contains the settings for a small server; each replaces a default for large clusters.
 func tuning() dynamicconfig.StaticClient {
 	return dynamicconfig.StaticClient{
 		// One partition: with four, a lone task may wait for the forwarder, which moves ten a second.
 		dynamicconfig.MatchingNumTaskqueueReadPartitions.Key():  1,
 		dynamicconfig.MatchingNumTaskqueueWritePartitions.Key(): 1,
-		// Tasks that pile up are handed out by fairness key, which is the account: one with thousands of
-		// tasks does not keep another's waiting.
+		// Queued tasks are distributed by fairness key, which is the account: an account with thousands of tasks does not
+		// delay another account.
 		dynamicconfig.MatchingEnableFairness.Key(): true,
 		// Polls per shard and second; the default of 20 puts 50 ms between two tasks of one shard.
 		dynamicconfig.TransferProcessorMaxPollRPS.Key():     200,
 		dynamicconfig.TransferProcessorMaxPollHostRPS.Key(): 5000,
-		// The list of workflows under load: a shard that has just been read waits a quarter of a second for the next entries.
-		// By then a short workflow has ended, and is written to the list once, as it ended. The first entries do not wait.
+		// Under load, a shard waits a quarter of a second after a read before it writes the next entries to the list of
+		// workflows. By then a short workflow has ended, so it is written to the list once, with its end. The first entries
+		// do not wait.
 		dynamicconfig.VisibilityProcessorMaxPollRPS.Key(): 4,
-		// Writes of one shard at a time, by default one. A task that meets a waiting worker is written within a second or
-		// begins again: with slow commits behind one another, tasks of a busy shard would begin again for minutes.
+		// Writes of one shard at a time, by default one. A task for a waiting worker must be written within a second, or it
+		// starts over: with slow commits one after the other, tasks of a busy shard would start over for minutes.
 		dynamicconfig.ShardIOConcurrency.Key(): 8,
-		// How long one write may take. A write that fails, by default after five seconds, makes its whole shard read its state again,
-		// and every task of it fails until then. A database that stalls for longer on a busy machine would cause this again and again.
+		// How long one write may take. After a failed write, by default after five seconds, the shard reads its state again, and all its tasks
+		// fail until then. On a busy machine, a database that stalls for longer would cause this repeatedly.
 		dynamicconfig.ShardIOTimeout.Key(): 30 * time.Second,
 		// Finished tasks are kept in memory until acknowledged; the default of 30 s makes each look-up long.
 		dynamicconfig.TransferProcessorUpdateAckInterval.Key():   time.Second,
 		dynamicconfig.VisibilityProcessorUpdateAckInterval.Key(): 2 * time.Second,
 		dynamicconfig.TimerProcessorUpdateAckInterval.Key():      2 * time.Second,
 		dynamicconfig.OutboundProcessorUpdateAckInterval.Key():   10 * time.Second,
+		// A timer of which its shard got no notice, because the shard was read again while the timer was written, fires at the next read of the
+		// database, by default within six minutes. The job of a workflow task that timed out would wait that long.
+		dynamicconfig.TimerProcessorMaxPollInterval.Key(): 30 * time.Second,
 		// At each of these, every task queue also looks for tasks of which it got no notice, because PostgreSQL went away while
 		// they were written: after an outage, jobs wait as long.
 		dynamicconfig.MatchingUpdateAckInterval.Key(): 5 * time.Second,
 		// A lost wake-up of a waiting client costs one interval; the default is 20 s.
 		dynamicconfig.HistoryLongPollExpirationInterval.Key(): time.Second,
-		// From its fourth attempt on, a workflow task may take longer and longer, up to ten minutes more: a workflow
-		// that a few restarts in a row have interrupted would wait that long after the next one.
+		// From its fourth attempt on, a workflow task waits increasingly long, up to ten minutes: a workflow that several
+		// restarts in a row have interrupted would wait that long after the next one.
 		dynamicconfig.WorkflowTaskRetryMaxInterval.Key(): 2 * time.Second,
 		// Caches for one machine. Closed workflows would stay in memory for an hour, up to 128,000 of them.
 		dynamicconfig.HistoryCacheHostLevelMaxSize.Key():     2_000,
@@ -88,13 +92,13 @@ func tuning() dynamicconfig.StaticClient {
 // server is there. By default it is two seconds.
 const settledRefresh = 30 * time.Second
 
-// servicesStart is a little less than whoever starts this process waits for it.
+// servicesStart is slightly less than the time for which the parent process waits for this one.
 const servicesStart = 4 * time.Minute
 
-// shards is how many pieces the history is divided into; it can never change for a database.
+// shards is the number of shards of the history. It can never change for a database.
 const shards = 4
 
-// startServer starts the four services and returns how to stop them.
+// startServer starts the four services and returns a function that stops them.
 func startServer(o options, values *settings, logger log.Logger) (stop func(), err error) {
 	ports, err := o.ports()
 	if err != nil {
@@ -136,8 +140,8 @@ func (o options) serverConfig(ports []int) *config.Config {
 	frontend := service(frontendPort, ports[3])
 	frontend.RPC.BindOnIP = host
 	return &config.Config{
-		// The services may take twice as long to start. By default they have 15 s, after which the process ends: on a
-		// machine that is busy for longer, it would begin again and again.
+		// The services may take twice as long to start. By default they have 15 s, after which the process ends: on a machine
+		// that is busy for longer, it would restart again and again.
 		Global: config.Global{
 			Membership: config.Membership{MaxJoinDuration: servicesStart / 2}, PProf: config.PProf{Host: "127.0.0.1", Port: o.profiles},
 		},
@@ -181,19 +185,19 @@ func (o options) sql(database string) *config.SQL {
 	}
 }
 
-// listSQL is sql of the list of workflows. Its commits do not wait for the disk: each is made for a task of the main database,
-// which is deleted later. Both databases have one log, of which a crash of the machine loses the end only: with the commit, the
-// deletion is lost, and the server does the task again.
+// listSQL is sql of the list of workflows. Its commits do not wait for the disk: each is made for a task of the main database, which is
+// deleted later. Both databases share one log, of which a crash of the machine loses only the end: if the commit is lost, so is the later
+// deletion, and the server does the task again.
 func (o options) listSQL() *config.SQL {
 	list := o.sql(o.database + "_visibility")
 	list.ConnectAttributes["synchronous_commit"] = "off"
 	return list
 }
 
-// innerPorts are three of services and four of their membership listeners.
+// innerPorts is the number of inner ports: three for services and four for membership listeners.
 const innerPorts = 7
 
-// ports returns the inner ports: a given range, or free ones held open together so that they differ.
+// ports returns the inner ports: a given range, or free ports, which are held open together so that they differ.
 func (o options) ports() ([]int, error) {
 	ports := make([]int, innerPorts)
 	for i := range ports {

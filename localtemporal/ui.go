@@ -25,14 +25,14 @@ import (
 // probe is a workflow that never exists.
 var probe = &commonpb.WorkflowExecution{WorkflowId: "millrace-temporal-probe"}
 
-// unixPrefix begins an address of the Web UI that is the path of a Unix socket.
+// unixPrefix is the prefix of an address of the Web UI that is the path of a Unix socket.
 const unixPrefix = "unix:"
 
-// headerTimeout bounds how long a client of the Web UI may take to send its request.
+// headerTimeout bounds the time in which a client of the Web UI must send the header of its request.
 const headerTimeout = 15 * time.Second
 
-// startUI serves the Web UI, if an address is given, and returns that address and how to stop it.
-// The UI is a convenience: the server goes on without it, address "", when its own cannot be had.
+// startUI serves the Web UI, if an address is given. It returns that address and a function that stops the UI. The UI
+// is optional: if its address cannot be used, the server continues without it, and the returned address is "".
 func startUI(o options, logger log.Logger) (address string, stop func()) {
 	if o.ui == "" {
 		return "", func() {}
@@ -53,7 +53,7 @@ func startUI(o options, logger log.Logger) (address string, stop func()) {
 			logger.Error("the Web UI ended", tag.Error(err))
 		}
 	}()
-	return o.ui, func() { _ = server.Close() } // the process ends behind it
+	return o.ui, func() { _ = server.Close() } // the process ends anyway
 }
 
 // listenUI listens on HOST:PORT or on unix:PATH. The socket that a killed server left is replaced.
@@ -68,8 +68,7 @@ func listenUI(address string) (net.Listener, error) {
 	return net.Listen("unix", path)
 }
 
-// uiHandler builds the Web UI without the listener that the UI's own server would open by itself. It changes no workflow
-// unless o asks for that.
+// uiHandler builds the Web UI without the listener that the UI's own server would open. The UI cannot change workflows unless o allows it.
 func uiHandler(o options) (http.Handler, error) {
 	provider, err := config.NewConfigProviderWithRefresh(&config.Config{
 		TemporalGRPCAddress: o.frontend, EnableUI: true, DefaultNamespace: o.namespace, DisableNewsFetch: true, HideLogs: true,

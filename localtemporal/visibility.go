@@ -10,17 +10,16 @@ import (
 	visibility "go.temporal.io/server/schema/postgresql/v12"
 )
 
-// keptIndexes are the indexes of the list of workflows that a small server needs: its own order, and what its lists are
-// filtered by. Every other index belongs to a search attribute. A workflow writes to each of some seventy twice, which is
-// most of what it writes at all.
+// keptIndexes are the indexes of the list of workflows that a small server needs: for the order of the list, and for its filters. Every
+// other index belongs to a search attribute. A workflow writes twice to each of some seventy indexes, which is most of its writes.
 var keptIndexes = []string{"default_idx", "by_workflow_id", "by_workflow_type", "by_status", divisionIndex}
 
-// divisionIndex replaces by_temporal_namespace_division, by which schedules are found among thousands of workflows. It has
-// no entry for a workflow of a user.
+// divisionIndex replaces by_temporal_namespace_division, which finds schedules among thousands of workflows. It has no entries for
+// workflows of users.
 const divisionIndex = "millrace_by_division"
 
-// dropIndexes keeps the definitions of the indexes that it drops. The next version of the schema may want to drop or to
-// change one of them: restoreIndexes makes them again before.
+// dropIndexes keeps the definitions of the indexes that it drops. The next version of the schema may drop or change one
+// of them, so restoreIndexes creates them again first.
 const dropIndexes = `
 create table if not exists millrace_dropped_indexes (name text primary key, definition text not null);
 create index if not exists ` + divisionIndex + ` on executions_visibility

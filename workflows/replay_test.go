@@ -70,6 +70,7 @@ func register(r worker.WorkflowRegistry) {
 	service.RegisterAssetWorkflows(r)
 	service.RegisterExportWorkflows(r)
 	service.RegisterModelWorkflows(r)
+	service.RegisterPoolWorkflows(r)
 }
 
 // The check can fail: workflow code that takes another course is found out.

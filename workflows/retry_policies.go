@@ -12,7 +12,7 @@ import (
 )
 
 // retryForever retries without end, because an accepted job must survive any outage. Errors that no retry can fix
-// have the type attempt.ErrFinal. The maximum interval of ten seconds bounds the delay after an outage ends.
+// have the types attempt.ErrFinal and attempt.ErrGivenUp. The maximum interval of ten seconds bounds the delay after an outage ends.
 var retryForever = temporal.RetryPolicy{
 	InitialInterval: 100 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 10 * time.Second,
 }

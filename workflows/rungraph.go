@@ -334,11 +334,9 @@ func (r *graphRun) finishBatch(ctx workflow.Context, b graph.Batch, res *activit
 		r.sched.Abandon(b.ID)
 		return
 	case planIsStale(err):
-		r.sched.Abandon(b.ID)
 		r.stale = true
 		return
 	case err != nil:
-		r.sched.Abandon(b.ID)
 		r.fail(ctx, "a part of the graph could not be run", err)
 		return
 	}
@@ -375,8 +373,13 @@ func (r *graphRun) finishBatch(ctx workflow.Context, b graph.Batch, res *activit
 	}
 }
 
-// fail ends the run for a reason outside its nodes. The message is public; the cause is only logged.
+// fail ends the run for a reason outside its nodes. The message is public; the cause is only logged, unless it says how often
+// and for how long the work was tried.
 func (r *graphRun) fail(ctx workflow.Context, message string, cause error) {
+	var app *temporal.ApplicationError
+	if errors.As(cause, &app) && app.Type() == attempt.ErrGivenUp {
+		message += ": " + app.Message()
+	}
 	workflow.GetLogger(ctx).Error("run failed outside its nodes", "job_id", r.ref.Job, "reason", message, "error", cause)
 	r.failure = &job.Failure{Code: fault.CodeUpstreamError, Message: message, ExceptionType: "ServiceError"}
 }

@@ -429,6 +429,24 @@ func TestBatchOverItsTimeLimitRunsAsALongOne(t *testing.T) {
 	}
 }
 
+// Work that failed for long without a known reason ends its job with the number of attempts and nothing that is internal.
+func TestARunSaysHowOftenItsWorkWasTried(t *testing.T) {
+	t.Parallel()
+	for kind, message := range map[string]string{
+		attempt.ErrGivenUp: "a part of the graph could not be run: given up after 20 attempts in 24h0m0s",
+		attempt.ErrFinal:   "a part of the graph could not be run",
+	} {
+		e := &engine{begin: plans(activities.BeginResult{PlanHash: "p", Shape: steps()})}
+		e.run = func(activities.RunParams) (activities.RunResult, error) {
+			return activities.RunResult{}, temporal.NewNonRetryableApplicationError(
+				"given up after 20 attempts in 24h0m0s", kind, errors.New("input/output error"))
+		}
+		require.NoError(t, e.execute(t, nil))
+		require.Equal(t, activities.Failed, e.finish.Outcome)
+		require.Equal(t, message, e.finish.Failure.Message)
+	}
+}
+
 // A graph of short nodes does not wait behind long ones, and nodes that work do not wait behind those that wait for a
 // partner's model: the batches of either have a queue of their own. Where no worker takes
 // them from there, they run with the long ones.

@@ -135,7 +135,7 @@ func (m *modelRun) local(options workflow.LocalActivityOptions, fn any) (modelca
 	for {
 		var step modelcall.Step
 		err := workflow.ExecuteLocalActivity(ctx, fn, m.run).Get(ctx, &step)
-		if err == nil || !temporal.IsCanceledError(err) {
+		if !temporal.IsCanceledError(err) {
 			return step, err
 		}
 		if err := workflow.Sleep(m.ctx, resendPause); err != nil {

@@ -17,12 +17,13 @@ import (
 const (
 	ErrPlanChanged = "plan_changed" // this binary plans the graph differently from the one that began the run
 	ErrFinal       = "final"        // a retry cannot succeed
+	ErrGivenUp     = "given_up"     // the work failed for long without a known reason; the message may be shown to clients
 	ErrNoSlot      = "no_slot"      // the account has no free slot for the job; a retry may find one
 )
 
 // Error converts an error of an activity for Temporal; no other code of the activities translates fault kinds. A
-// refusal by a contract is final. Every other error is retried without end: an accepted job outlives every outage,
-// and an unclassified error may be an outage. Package activities makes a repeated panic final.
+// refusal by a contract is final. Every other error is retried: an accepted job outlives every outage, and an unclassified
+// error may be an outage. Package activities bounds the panics and the unclassified errors of the same work.
 func Error(err error) error {
 	var app *temporal.ApplicationError
 	if err == nil || errors.As(err, &app) || IsOutage(err) || fault.KindOf(err) == fault.Internal {

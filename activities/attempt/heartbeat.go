@@ -63,10 +63,14 @@ func (p *Pulse) Confirm(ctx context.Context) error {
 	p.mu.Lock()
 	doubt := time.Since(p.heard) > doubtAfter
 	p.mu.Unlock()
+	if !doubt {
+		return nil
+	}
 	var absent *serviceerror.NotFound
-	if doubt && errors.As(p.send(ctx, confirmWithin), &absent) {
+	if errors.As(p.send(ctx, confirmWithin), &absent) {
 		return fault.Wrap(absent, fault.Canceled, "", "another attempt of the activity has begun")
 	}
+	p.hear() // without an answer, the next question waits as well
 	return nil
 }
 
@@ -74,12 +78,16 @@ func (p *Pulse) send(ctx context.Context, within time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	err := activity.GetClient(ctx).RecordActivityHeartbeat(ctx, activity.GetInfo(ctx).TaskToken)
-	if !isOver(err) { // without an answer, the next question waits as well
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.heard = time.Now()
+	if err == nil {
+		p.hear()
 	}
 	return err
+}
+
+func (p *Pulse) hear() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.heard = time.Now()
 }
 
 // isOver reports whether the answer to a heartbeat ends the activity.

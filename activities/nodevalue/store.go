@@ -9,13 +9,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
-	"github.com/hashicorp/golang-lru/v2/simplelru"
+	"github.com/hashicorp/golang-lru/v2/expirable"
 	"github.com/zeebo/blake3"
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
@@ -36,9 +36,9 @@ type Store struct {
 	blobs    blob.Store
 	maxBytes int64 // bound of one decoded value
 
-	mu     sync.Mutex                    // guards both below
-	recent *simplelru.LRU[string, entry] // bounded by bytes
-	used   int64
+	adds   sync.Mutex                    // one value is added at a time
+	recent *expirable.LRU[string, entry] // bounded by bytes
+	used   atomic.Int64
 	budget int64
 }
 
@@ -47,15 +47,11 @@ type entry struct {
 	size  int64
 }
 
-// New returns a store that keeps values in blobs and up to budget bytes of them in memory. Get refuses a value larger
-// than maxBytes.
-func New(blobs blob.Store, budget, maxBytes int64) *Store {
+// New returns a store that keeps values in blobs, and up to budget bytes of them in memory too, each for that long after it
+// was written or read from its blob. Get refuses a value larger than maxBytes.
+func New(blobs blob.Store, budget, maxBytes int64, recency time.Duration) *Store {
 	s := &Store{blobs: blobs, maxBytes: maxBytes, budget: budget}
-	recent, err := simplelru.NewLRU(math.MaxInt, func(_ string, e entry) { s.used -= e.size })
-	if err != nil {
-		panic(err) // the bound is a constant
-	}
-	s.recent = recent
+	s.recent = expirable.NewLRU(0, func(_ string, e entry) { s.used.Add(-e.size) }, recency)
 	return s
 }
 
@@ -211,30 +207,24 @@ func (s *Store) Forget(ctx context.Context, refs []string) error {
 
 // recall returns a value from memory.
 func (s *Store) recall(ref string) (node.Value, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	e, ok := s.recent.Get(ref)
 	return e.value, ok
 }
 
 // remember keeps a value in memory and removes the least recently used ones.
 func (s *Store) remember(ref string, value node.Value, size int64) {
-	if size > s.budget/2 {
+	s.adds.Lock()
+	defer s.adds.Unlock()
+	if size > s.budget/2 || s.recent.Contains(ref) {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.recent.Contains(ref) {
-		return
-	}
+	s.used.Add(size)
 	s.recent.Add(ref, entry{value, size})
-	for s.used += size; s.used > s.budget; {
-		s.recent.RemoveOldest()
+	for s.used.Load() > s.budget {
+		if _, _, removed := s.recent.RemoveOldest(); !removed {
+			return
+		}
 	}
 }
 
-func (s *Store) drop(ref string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.recent.Remove(ref)
-}
+func (s *Store) drop(ref string) { s.recent.Remove(ref) }

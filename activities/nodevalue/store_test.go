@@ -1,14 +1,18 @@
 package nodevalue_test
 
 import (
+	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/activities/nodevalue"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/internal/storage/blob/blobtest/mem"
 )
 
@@ -18,7 +22,7 @@ func TestAJobThatEndsForgetsItsOwnValuesOnly(t *testing.T) {
 	for name, budget := range map[string]int64{"from memory": 1 << 20, "from the store": 0} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			values, text := nodevalue.New(mem.New(), budget, 1<<20), strings.Repeat("long enough for a blob ", 50)
+			values, text := nodevalue.New(mem.New(), budget, 1<<20, time.Minute), strings.Repeat("long enough for a blob ", 50)
 			ended, err := values.Put(t.Context(), job.NewID(), text)
 			require.NoError(t, err)
 			goesOn, err := values.Put(t.Context(), job.NewID(), text)
@@ -36,14 +40,51 @@ func TestAJobThatEndsForgetsItsOwnValuesOnly(t *testing.T) {
 // What a node gave is kept for later jobs and may be handed on within its own, where it is the same blob.
 func TestCachedValuesOutliveTheirJob(t *testing.T) {
 	t.Parallel()
-	values, owner, text := nodevalue.New(mem.New(), 0, 1<<20), job.NewID(), strings.Repeat("long enough for a blob ", 50)
+	values, owner, text := nodevalue.New(mem.New(), 0, 1<<20, time.Minute), job.NewID(), strings.Repeat("long enough for a blob ", 50)
 	kept, err := values.Put(t.Context(), owner, text)
 	require.NoError(t, err)
 	other, err := values.Put(t.Context(), owner, text+"!")
 	require.NoError(t, err)
-	require.NoError(t, values.Forget(t.Context(), []string{kept, other, "cached:" + kept}))
-	require.True(t, values.Has(t.Context(), []string{"cached:" + kept}))
+	inline, err := values.Put(t.Context(), owner, "short")
+	require.NoError(t, err)
+	require.Equal(t, inline, nodevalue.Cached(inline), "a short value is its own reference")
+	cached := nodevalue.Cached(kept)
+	require.NoError(t, values.Forget(t.Context(), []string{kept, other, cached}))
+	require.True(t, values.Has(t.Context(), []string{cached, inline}))
 	require.False(t, values.Has(t.Context(), []string{other}))
-	require.NoError(t, values.ForgetCached(t.Context(), []string{"cached:" + kept}))
+	require.NoError(t, values.ForgetCached(t.Context(), []string{cached}))
 	require.False(t, values.Has(t.Context(), []string{kept}))
+}
+
+// A service at rest gives the memory of its last values back; they are read from the store when a job needs them.
+func TestAValueLeavesMemoryAfterAWhile(t *testing.T) {
+	t.Parallel()
+	blobs := &counting{Store: mem.New()}
+	values, text := nodevalue.New(blobs, 1<<20, 1<<20, 20*time.Millisecond), strings.Repeat("long enough for a blob ", 50)
+	ref, err := values.Put(t.Context(), job.NewID(), text)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		got, err := values.Get(t.Context(), ref)
+		return err == nil && got == text && blobs.opened.Load() > 0
+	}, 10*time.Second, 5*time.Millisecond)
+	kept := nodevalue.New(blobs, 1<<20, 1<<20, time.Minute)
+	for range 2 {
+		before := blobs.opened.Load()
+		_, err := kept.Get(t.Context(), ref)
+		require.NoError(t, err)
+		_, err = kept.Get(t.Context(), ref)
+		require.NoError(t, err)
+		require.LessOrEqual(t, blobs.opened.Load(), before+1, "the second one is from memory")
+	}
+}
+
+// counting counts the reads of a store.
+type counting struct {
+	blob.Store
+	opened atomic.Int32
+}
+
+func (s *counting) Open(ctx context.Context, ref blob.Ref) (blob.Reader, error) {
+	s.opened.Add(1)
+	return s.Store.Open(ctx, ref)
 }

@@ -1,9 +1,12 @@
 // Package about serves the state of the service, whether it is alive and ready, and the OpenAPI document of its
-// surfaces. Its routes need no credential. It promises that an answer contains no address and no secret.
+// surfaces. Its routes need no credential. It promises that an answer contains no secret,
+// and no address but that of the service as the request names it.
 package about
 
 import (
+	"bytes"
 	"context"
+	"html"
 	"net/http"
 	"sync"
 
@@ -116,8 +119,11 @@ func newRendered(body []byte) *rendered {
 	return &rendered{body, edge.ETag(body)}
 }
 
-// documents are the OpenAPI document and its page.
-type documents struct{ document, page *rendered }
+// documents are the OpenAPI document and its page, which has openapi.Base in place of the base address.
+type documents struct {
+	document *rendered
+	page     []byte
+}
 
 // renderDocuments renders the document and its page for the path at which this service is mounted.
 func (s *Surface) renderDocuments() (documents, error) {
@@ -126,11 +132,11 @@ func (s *Surface) renderDocuments() (documents, error) {
 	if err != nil {
 		return documents{}, err
 	}
-	html, err := openapi.Page(mount)
+	page, err := openapi.Page(mount)
 	if err != nil {
 		return documents{}, err
 	}
-	return documents{newRendered(raw), newRendered(html)}, nil
+	return documents{newRendered(raw), page}, nil
 }
 
 // getDocument: GET /openapi.json.
@@ -139,8 +145,7 @@ func (s *Surface) getDocument(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	writeRendered(c, "application/json; charset=utf-8", docs.document)
-	return nil
+	return writeRendered(c, "application/json; charset=utf-8", docs.document)
 }
 
 // getDocs: GET /docs. The page loads no other resource and runs no script.
@@ -150,14 +155,20 @@ func (s *Surface) getDocs(c *gin.Context) error {
 		return err
 	}
 	c.Header("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
-	writeRendered(c, "text/html; charset=utf-8", docs.page)
-	return nil
+	base := html.EscapeString(s.edge.BaseURL(c.Request))
+	return writeRendered(c, "text/html; charset=utf-8", newRendered(bytes.ReplaceAll(docs.page, []byte(openapi.Base), []byte(base))))
 }
 
-func writeRendered(c *gin.Context, contentType string, r *rendered) {
+func writeRendered(c *gin.Context, contentType string, r *rendered) error {
 	c.Header("ETag", r.etag)
 	c.Header("Cache-Control", "no-cache")
-	if !edge.Unchanged(c, r.etag) {
-		c.Data(http.StatusOK, contentType, r.body)
+	c.Header("Vary", "Accept-Encoding")
+	if edge.Unchanged(c, r.etag) {
+		return nil
 	}
+	body, err := edge.Compressed(c, r.body)
+	if err == nil {
+		c.Data(http.StatusOK, contentType, body)
+	}
+	return err
 }

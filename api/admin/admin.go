@@ -28,6 +28,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/doctor"
 	"github.com/millrace-dev/millrace/internal/operate/events"
 	"github.com/millrace-dev/millrace/internal/operate/jobs"
+	"github.com/millrace-dev/millrace/internal/operate/pools"
 	"github.com/millrace-dev/millrace/internal/operate/queues"
 	"github.com/millrace-dev/millrace/internal/operate/servers"
 	"github.com/millrace-dev/millrace/internal/operate/sessions"
@@ -53,6 +54,7 @@ type Deps struct {
 	Deployments    *deployments.Service
 	Sessions       sessions.Service
 	Weights        *weights.Service
+	Pools          *pools.Service
 	Doctor         doctor.Examiner
 	Metrics        http.Handler   // nil = no route for metrics
 	TrustedProxies []netip.Prefix // proxies whose X-Forwarded-For is trusted
@@ -126,6 +128,7 @@ func (s *server) table() map[string]route {
 	addActions(all, webhooks.Actions, s.Webhooks)
 	addActions(all, sessions.Actions, s.Sessions)
 	addActions(all, weights.Actions, s.Weights)
+	addActions(all, pools.Actions, s.Pools)
 	addActions(all, doctor.Actions, s.Doctor)
 	addActions(all, deployments.Actions, s.Deployments)
 	addActions(all, deployments.Deploying, s.Deployments)

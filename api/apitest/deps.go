@@ -26,6 +26,7 @@ import (
 	"github.com/millrace-dev/millrace/api/router"
 	"github.com/millrace-dev/millrace/api/webhooks"
 	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/partner/catalog"
@@ -51,6 +52,7 @@ type Deps struct {
 	Internet  assets.Internet
 	Exports   assets.Exports
 	Downloads assets.Downloads
+	Resumable *asset.Resumable
 	Classes   *node.Registry
 	NodeFiles editor.NodeFiles
 	Logs      *job.Logs
@@ -213,8 +215,8 @@ func (d Deps) files(e *edge.Edge, o Options) []api.Surface {
 	}
 	return append(all, assets.New(assets.Deps{
 		Edge: e, Files: d.Files, Assets: d.Assets, View: d.AssetView, Keys: d.Keys, Links: d.Links,
-		Internet: d.Internet, Exports: d.Exports, Downloads: d.Downloads,
-	}, assets.Options{MaxUpload: o.MaxUpload, UploadIdle: o.UploadIdle, Editor: d.Editor != nil}))
+		Internet: d.Internet, Exports: d.Exports, Downloads: d.Downloads, Resumable: d.Resumable,
+	}, assets.Options{MaxUpload: o.MaxUpload, MaxResumable: MaxResumable, UploadIdle: o.UploadIdle, Editor: d.Editor != nil}))
 }
 
 func (d Deps) console(e *edge.Edge) api.Surface {

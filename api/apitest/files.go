@@ -61,8 +61,12 @@ type FileHarness struct {
 
 	Assets    *asset.Service
 	Downloads *assetstore.Downloads
+	Resumable *asset.Resumable
 	Find      func(ctx context.Context, account string, id asset.PublicID) (asset.Asset, error)
 }
+
+// MaxResumable bounds a resumable upload, in bytes.
+const MaxResumable = 1 << 20
 
 // StartFiles starts the API over files in a directory of the test.
 func StartFiles(t *testing.T, opts Options) *FileHarness {
@@ -126,11 +130,12 @@ func startFilesOn(t *testing.T, root string, opts Options, wrap func(blob.Store)
 	require.NoError(t, err)
 	h.Assets, h.Downloads = asset.NewService(assetstore.New(pool, events), blobs, asset.Options{}),
 		assetstore.NewDownloads(pool, events, sealers)
+	h.Resumable = &asset.Resumable{Uploads: assetstore.Uploads{Store: assetstore.New(pool, events)}, Service: h.Assets, Blobs: blobs, Piece: 8}
 	view := assets.NewReader(pool, registry, nil)
 	h.Find = view.ByPublicID
 	handler, err := New(Deps{
 		Auth: account.NewKeys(twoKeys{}), Jobs: jobs, Reader: jobs, Queue: jobs, Sources: jobs, Links: links, Live: &HubLive{Hub: hub},
-		Files: h.Files, Grants: links, Assets: h.Assets,
+		Files: h.Files, Grants: links, Assets: h.Assets, Resumable: h.Resumable,
 		Downloads: h.Downloads, Exports: export.Service{Store: assetstore.NewExports(pool, events, nil)},
 		AssetView: view, Keys: keystore.New(pool), Internet: &h.Sources, NodeFiles: h.Files,
 		Userdata: userdata.Service{Store: accountstore.NewUserdata(pool, events), Blobs: blobs}, Readiness: Parts{}, Space: &h.Disk,

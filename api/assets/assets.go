@@ -8,6 +8,7 @@ import (
 	"context"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -89,28 +90,33 @@ type Deps struct {
 	Internet  Internet // nil = assets cannot be made from a URL
 	Exports   Exports
 	Downloads Downloads
+	Resumable *asset.Resumable
 }
 
 // Options are the tunables of the surface.
 type Options struct {
-	MaxUpload  int64         // bytes of an uploaded file
-	UploadIdle time.Duration // longest pause of a client in the middle of an upload
-	Editor     bool          // an editor's files are served below /assets; the library has only its routes below /api
+	MaxUpload    int64         // bytes of an uploaded file
+	UploadIdle   time.Duration // longest pause of a client in the middle of an upload
+	MaxResumable int64         // bytes of a file that is uploaded in several requests
+	Editor       bool          // an editor's files are served below /assets; the library has only its routes below /api
 }
 
 // Surface serves the routes of this package.
 type Surface struct {
-	v2      *v2
-	library *library
+	v2        *v2
+	library   *library
+	resumable *resumable
 }
 
 // New returns the surface.
 func New(deps Deps, opts Options) *Surface {
-	return &Surface{v2: &v2{deps, opts}, library: newLibrary(deps, opts)}
+	return &Surface{v2: &v2{deps, opts}, library: newLibrary(deps, opts), resumable: newResumable(deps, opts)}
 }
 
 // Routes returns the routes of the surface.
-func (s *Surface) Routes() []edge.Route { return append(s.v2.routes(), s.library.routes()...) }
+func (s *Surface) Routes() []edge.Route {
+	return slices.Concat(s.v2.routes(), s.library.routes(), s.resumable.routes())
+}
 
 // serve answers with the content of an asset. Content that a scan rejected is NotFound.
 func (d Deps) serve(c *gin.Context, a asset.Asset, filename string, save bool) error {

@@ -322,6 +322,7 @@ func (s *Surface) source(ctx context.Context, j job.Job, b *budget) (job.Source,
 		if !whole {
 			return empty, nil
 		}
+		src.Filled = nil // histories show what was submitted
 		s.recent.put(j, src)
 	}
 	if size := sizeOf(src); size <= b.left {

@@ -204,7 +204,8 @@ func (s *Surface) getJob(c *gin.Context, j job.Job) error {
 	}
 	j = s.withExceptionNames(j)
 	detail := jobDetail{
-		jobEntry: entryOf(j), Workflow: src, Outputs: outputMap(j), UpdateTime: j.UpdatedAt.UnixMilli(), ExecutionMeta: metaOf(j),
+		jobEntry: entryOf(j), Workflow: job.Source{Prompt: src.Prompt, ExtraData: src.ExtraData}, Outputs: outputMap(j),
+		UpdateTime: j.UpdatedAt.UnixMilli(), ExecutionMeta: metaOf(j),
 	}
 	waiting, err := jobio.Waiting(c.Request.Context(), s.Waits, j)
 	if err != nil {

@@ -26,7 +26,6 @@ import (
 	"github.com/millrace-dev/millrace/api/live"
 	"github.com/millrace-dev/millrace/api/media"
 	"github.com/millrace-dev/millrace/internal/config/amount"
-	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/deployment"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/server"
@@ -70,6 +69,7 @@ type Deps struct {
 	Own       own.Deps   // assets, webhooks, keys and usage
 	Operators *operators.Services
 	Deployed  *deployment.Service
+	Shadows   deployments.Shadows
 }
 
 // Templates are the templates of the pages of this package, and the files that they refer to.
@@ -104,11 +104,12 @@ func New(deps Deps) *Surface {
 	s.page.AddLinks(
 		console.NavLink{Path: "", Title: "Jobs", Icon: "M2 3.5h12M2 8h12M2 12.5h8"},
 		console.NavLink{Path: "/gallery", Title: "Gallery", Icon: "M2 3h12v10H2zM2 11l4-4 3 3 2-2 3 3"},
-		console.NavLink{Path: "/run", Title: "Drawing", Group: console.Create, Icon: "M4 2.5v11l9-5.5z", Account: true},
+		console.NavLink{Path: "/run", Title: "Workflow", Group: console.Create, Icon: "M4 2.5v11l9-5.5z", Account: true},
 	)
 	s.previews = previews.New(previews.Deps{Page: s.page, Live: deps.Live, Find: s.find})
 	s.sections = append(s.sections, deployments.New(deployments.Deps{
 		Page: s.page, Deployments: deps.Deployed, Reader: deps.Reader, Sources: deps.Sources, Previews: s.previews, Find: s.find,
+		Shadows: deps.Shadows,
 	}), models.New(s.page, deps.Models), s.previews, own.New(s.page, s.thumbs, deps.Own))
 	s.page.AddLinks(console.NavLink{
 		Path: "/servers", Title: "Servers", Group: console.Operate, Icon: "M2 3h12v4H2zM2 9h12v4H2zM4.5 5h.1M4.5 11h.1", Operator: true,
@@ -137,6 +138,7 @@ func (s *Surface) Routes() []edge.Route {
 		s.page.Page("/jobs/:id/outputs/:asset/use", page.ReadOne, s.use),
 		s.page.File("/jobs/:id/files/:asset", page.ReadOne, s.file),
 		s.page.File("/jobs/:id/thumbs/:asset", page.ReadOne, s.thumb),
+		s.page.File("/shadows/:id/thumbs/:asset", page.ReadOne, s.shadowThumb),
 		s.page.Page("/jobs/bulk", page.ReadOne, s.preview),
 		s.page.Form("/jobs/bulk", page.Write, s.bulk),
 		s.page.File("/jobs/files.zip", page.ReadOne, s.archive),
@@ -175,7 +177,8 @@ type ServersPage struct {
 	Servers []console.ShownServer
 	Waiting []ShownWait
 	Counts  []StateCount
-	Add     *console.Act // nil = the visitor may not add servers
+	Names   map[string]string // names of accounts by their ids
+	Add     *console.Act      // nil = the visitor may not add servers
 }
 
 // StateCount is the number of servers in a state.
@@ -186,7 +189,7 @@ type StateCount struct {
 
 // ShownWait is a segment that waits for a server.
 type ShownWait struct {
-	console.JobLink
+	ID job.PublicID
 	server.Waiting
 }
 
@@ -212,11 +215,14 @@ func (s *Surface) servers(c *gin.Context, v page.Visitor) (console.Page, error) 
 	if err != nil {
 		return nil, err
 	}
+	if shown.Names, err = s.page.Names(c.Request.Context()); err != nil {
+		return nil, err
+	}
 	counts := map[server.State]int{}
 	for _, one := range all {
 		on := console.ShownServer{Server: one, Acts: s.serverActs(v, one)}
 		for _, l := range one.Leases {
-			on.Runs = append(on.Runs, console.ShownLease{JobLink: links[l.Job], Lease: l})
+			on.Runs = append(on.Runs, console.ShownLease{ID: links[l.Job], Lease: l})
 		}
 		shown.Servers = append(shown.Servers, on)
 		counts[one.State()]++
@@ -232,14 +238,13 @@ func (s *Surface) servers(c *gin.Context, v page.Visitor) (console.Page, error) 
 		shown.Add = &operators.Buttons(servers.Add, nil)[0]
 	}
 	for _, w := range waiting {
-		shown.Waiting = append(shown.Waiting, ShownWait{JobLink: links[w.Job], Waiting: w})
+		shown.Waiting = append(shown.Waiting, ShownWait{ID: links[w.Job], Waiting: w})
 	}
 	return shown, nil
 }
 
-// jobLinks returns the public ids of the jobs that run on servers or wait for one. If there are accounts, only the
-// account of a job can open its page.
-func (s *Surface) jobLinks(ctx context.Context, all []*server.Server, waiting []server.Waiting) (map[job.ID]console.JobLink, error) {
+// jobLinks returns the public ids of the jobs that run on servers or wait for one.
+func (s *Surface) jobLinks(ctx context.Context, all []*server.Server, waiting []server.Waiting) (map[job.ID]job.PublicID, error) {
 	var ids []job.ID
 	for _, one := range all {
 		for _, l := range one.Leases {
@@ -253,9 +258,9 @@ func (s *Surface) jobLinks(ctx context.Context, all []*server.Server, waiting []
 	if err != nil {
 		return nil, err
 	}
-	links := make(map[job.ID]console.JobLink, len(ids))
+	links := make(map[job.ID]job.PublicID, len(ids))
 	for i, id := range ids {
-		links[id] = console.JobLink{ID: public[i], Page: s.Edge.Mode() != account.ModeKeys}
+		links[id] = public[i]
 	}
 	return links, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/api/console/page"
 	"github.com/millrace-dev/millrace/api/content"
 	"github.com/millrace-dev/millrace/api/jobio"
+	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/web/console"
@@ -245,6 +246,12 @@ func (s *Surface) file(c *gin.Context, v page.Visitor) error {
 		return err
 	}
 	return content.Redirect(c, s.Files, content.File{Entry: e.Entry, Name: o.File.Filename}, link)
+}
+
+// shadowThumb is thumb for a job of a shadow, which is in no list of the account: GET /console/shadows/{id}/thumbs/{asset}.
+func (s *Surface) shadowThumb(c *gin.Context, v page.Visitor) error {
+	v.Account = account.Shadow(v.Account)
+	return s.thumb(c, v)
 }
 
 // thumb answers with a thumbnail of an output: GET /console/jobs/{id}/thumbs/{asset}. An output that is not a

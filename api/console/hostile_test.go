@@ -31,7 +31,7 @@ var allPages = []func() layout.Page{
 	func() layout.Page { return &models.CallPage{} }, func() layout.Page { return &models.CallsPage{} },
 	func() layout.Page { return &operators.CheckedPage{} }, func() layout.Page { return &operators.DeliveriesPage{} },
 	func() layout.Page { return &deployments.DeployPage{} }, func() layout.Page { return &deployments.DeploymentPage{} },
-	func() layout.Page { return &deployments.DeploymentsPage{} },
+	func() layout.Page { return &deployments.DeploymentsPage{} }, func() layout.Page { return &deployments.ShadowPage{} },
 	func() layout.Page { return &operators.DoctorPage{} }, func() layout.Page { return &console.EditorPage{} },
 	func() layout.Page { return &console.GalleryPage{} }, func() layout.Page { return &console.JobPage{} },
 	func() layout.Page { return &own.KeysPage{} }, func() layout.Page { return &console.ListPage{} },
@@ -42,6 +42,8 @@ var allPages = []func() layout.Page{
 	func() layout.Page { return &console.ServersPage{} }, func() layout.Page { return &console.ShownPage{} },
 	func() layout.Page { return &page.SignInPage{} },
 	func() layout.Page { return &page.SignedInPage{} }, func() layout.Page { return &own.UsagePage{} },
+	func() layout.Page { return &operators.SessionsPage{} }, func() layout.Page { return &operators.PoolsPage{} },
+	func() layout.Page { return &operators.WeightsPage{} },
 	func() layout.Page { return &console.UsePage{} }, func() layout.Page { return &operators.ViewsPage{} },
 	func() layout.Page { return &own.WebhookPage{} }, func() layout.Page { return &own.WebhooksPage{} },
 }

@@ -237,7 +237,7 @@ func (s *Surface) jobNamed(c *gin.Context, v page.Visitor, text string) (job.Job
 
 func noJob() error { return fault.New(fault.NotFound, fault.CodeJobNotFound, "There is no such job.") }
 
-// drawing returns the layout of the submitted graph, and names the classes of the timeline's nodes. It is empty when
+// drawing returns the layout of the graph that runs, and names the classes of the timeline's nodes. It is empty when
 // the submission is no longer stored.
 func (s *Surface) drawing(ctx context.Context, owner string, id job.ID, t *inspect.Timeline) (Drawing, *graph.Graph, error) {
 	source, err := s.Sources.Load(ctx, owner, id)
@@ -247,7 +247,7 @@ func (s *Surface) drawing(ctx context.Context, owner string, id job.ID, t *inspe
 	if err != nil {
 		return Drawing{}, nil, err
 	}
-	g, err := graph.Parse(source.Prompt, acceptedLimits)
+	g, err := graph.Parse(source.Runs(), acceptedLimits)
 	if err != nil {
 		return Drawing{}, nil, err
 	}

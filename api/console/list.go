@@ -188,9 +188,7 @@ func (s *Surface) list(c *gin.Context, v page.Visitor) (console.Page, error) {
 		return nil, err
 	}
 	if v.All() {
-		if s.Directory != nil {
-			shown.Names, err = s.Directory.Names(ctx)
-		}
+		shown.Names, err = s.page.Names(ctx)
 		return shown, err
 	}
 	if len(found) == 0 && f.empty() && shown.Status == "" && c.Query("before") == "" {

@@ -46,7 +46,9 @@ func (s *Surface) runRoutes() []edge.Route {
 	}
 }
 
-func runFrame() console.Frame { return console.Frame{Title: "Run", Scripts: []string{"run.js"}} }
+func runFrame() console.Frame {
+	return console.Frame{Title: "Run a workflow", Scripts: []string{"run.js"}}
+}
 
 // readWorkflow shows the inputs of a workflow as a form: POST /console/run. It submits nothing. A picture without a
 // workflow becomes an input of the account, and the graph of the page or a new graph loads it.

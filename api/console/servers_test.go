@@ -35,7 +35,7 @@ func TestThePageOfServersShowsWhatIsThereAndRunsNothingOfIt(t *testing.T) {
 						{Name: "odd", Total: 1 << 30, Free: 2 << 30},
 					},
 				},
-				Runs: []layout.ShownLease{{JobLink: layout.JobLink{ID: id, Page: true}, Lease: server.Lease{
+				Runs: []layout.ShownLease{{ID: id, Lease: server.Lease{
 					Account: hostile, Attempt: 2, Since: seen, Reason: "has its models loaded",
 				}}},
 			},
@@ -43,7 +43,7 @@ func TestThePageOfServersShowsWhatIsThereAndRunsNothingOfIt(t *testing.T) {
 			{Server: &server.Server{URL: "http://gpu-3:8188", Health: server.Answers, Drained: true}},
 		},
 		Counts: []console.StateCount{{State: server.Busy, Count: 1}},
-		Waiting: []console.ShownWait{{JobLink: layout.JobLink{ID: id}, Waiting: server.Waiting{
+		Waiting: []console.ShownWait{{ID: id, Waiting: server.Waiting{
 			Wait: server.Wait{Account: "acme", Since: seen}, Reason: hostile, Ahead: 4,
 		}}},
 	}))
@@ -55,7 +55,7 @@ func TestThePageOfServersShowsWhatIsThereAndRunsNothingOfIt(t *testing.T) {
 		"18.0 GiB of 24.0 GiB used", `class="bar" width="750"`, `class="bar" width="0"`, `href="/console/jobs/` + string(id) + `"`,
 		"has its models loaded",
 		`class="state busy">busy`, `class="state away">away`, `class="state draining">draining`, "An operator drained the server",
-		`<td class="number">5</td>`, "2026-01-02 03:04:05 UTC",
+		`class="number">5</td>`, "2026-01-02 03:04:05 UTC",
 		`name="viewport" content="width=device-width`, `content="light dark"`, `data-live="1"`,
 	} {
 		require.Contains(t, page, text)

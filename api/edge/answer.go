@@ -285,16 +285,25 @@ func JSON(body any) ([]byte, error) {
 }
 
 // Deliver is Answer for an answer that is given once. It reports whether the whole answer was handed to the connection of a
-// client that is still there.
+// client that was there before. A client that leaves as soon as it has the answer got it.
 func Deliver(c *gin.Context, status int, body any) (delivered bool, err error) {
 	raw, err := JSON(body)
 	if err != nil {
 		return false, err
 	}
 	c.Header("Content-Length", strconv.Itoa(len(raw)))
+	gone := c.Request.Context().Err() != nil
 	c.Data(status, "application/json; charset=utf-8", raw)
-	err = http.NewResponseController(c.Writer).Flush()
-	return err == nil && c.Request.Context().Err() == nil, nil
+	return Flush(c) == nil && !gone, nil
+}
+
+// Flush hands what was written to the connection, and returns its error, which gin's writer hides.
+func Flush(c *gin.Context) error {
+	w := http.ResponseWriter(c.Writer)
+	if outer, ok := w.(interface{ Unwrap() http.ResponseWriter }); ok {
+		w = outer.Unwrap()
+	}
+	return http.NewResponseController(w).Flush()
 }
 
 // NoContent answers 204.
@@ -345,12 +354,4 @@ func SetWriteTimeout(out *http.ResponseController, limit time.Duration) error {
 		return err
 	}
 	return nil
-}
-
-// AcceptsGzip reports whether the client takes an answer that is compressed with gzip.
-func AcceptsGzip(r *http.Request) bool {
-	return slices.ContainsFunc(strings.Split(r.Header.Get("Accept-Encoding"), ","), func(coding string) bool {
-		name, quality, _ := strings.Cut(strings.TrimSpace(coding), ";")
-		return name == "gzip" && strings.ReplaceAll(quality, " ", "") != "q=0"
-	})
 }

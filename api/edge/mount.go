@@ -19,6 +19,8 @@ import (
 type Deployments interface {
 	// Find returns the deployment of an account with a name or an id, or NotFound.
 	Find(ctx context.Context, account, name string) (deployment.Deployment, error)
+	// Recent is Find from the memory of this process, which may be behind the log.
+	Recent(account, name string) (deployment.Deployment, bool)
 	// Schema returns the inputs and outputs of a version of a deployment.
 	Schema(ctx context.Context, d deployment.Deployment, number int) (*callable.Schema, error)
 }
@@ -29,6 +31,9 @@ const mountPrefix = "/deployment/"
 
 // DeploymentHeader is the header of every answer of a deployment, such as "portrait@2".
 const DeploymentHeader = "X-Millrace-Deployment"
+
+// callPath is the path of calls below that of a deployment.
+const callPath = "/api/v2/jobs"
 
 type mountKey struct{}
 
@@ -67,7 +72,8 @@ func mountOf(r *http.Request) (mountPoint, bool) {
 // Mounted is the deployment below whose path a request was made.
 type Mounted struct {
 	deployment.Deployment
-	Pinned int // version that the path names; 0 = none
+	Asked  string // name or id in the path
+	Pinned int    // version that the path names; 0 = none
 }
 
 const mountedKey = "millrace.deployment"
@@ -89,14 +95,19 @@ func (e *Edge) findMount(c *gin.Context) error {
 	if err != nil || e.Deployments == nil {
 		return deployment.ErrNone(point.name)
 	}
-	d, err := e.Deployments.Find(c.Request.Context(), Caller(c).Account, name)
+	account := Caller(c).Account
+	call := c.Request.Method == http.MethodPost && c.Request.URL.Path == callPath
+	d, remembered := e.Deployments.Recent(account, name)
+	if !call || !remembered || version > len(d.Versions) { // the transaction that records a call finds out whether it is outdated
+		d, err = e.Deployments.Find(c.Request.Context(), account, name)
+	}
 	if err == nil && (!Caller(c).Calls(d.Name) || version > len(d.Versions)) {
 		err = deployment.ErrNone(point.name)
 	}
 	if err != nil {
 		return err
 	}
-	c.Set(mountedKey, &Mounted{Deployment: d, Pinned: version})
+	c.Set(mountedKey, &Mounted{Deployment: d, Asked: name, Pinned: version})
 	NameVersion(c, d.Name, cmp.Or(version, d.Live))
 	return nil
 }

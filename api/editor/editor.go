@@ -35,6 +35,8 @@ type Deps struct {
 	NodeFiles NodeFiles      // nil = accounts have no models; required with Classes
 	Userdata  Userdata       // nil = no routes for the files of editors
 	Servers   Servers        // nil = there are no ComfyUI servers
+
+	Own func(ctx context.Context, account string) ([]*node.Class, error) // the classes of an account's deployments; nil = none
 }
 
 // Servers describes the classes and models of the ComfyUI servers; catalogue.Catalogue implements it.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/ordered"
 )
 
 // maxOffered bounds the file names that one input offers as choices.
@@ -34,8 +35,8 @@ func (s *Surface) definitionRoutes() []edge.Route {
 	)
 }
 
-// getObjectInfo defines every class: GET /object_info. Only the choices of file inputs
-// differ between accounts, so the answer is rendered once for each set of files.
+// getObjectInfo defines every class: GET /object_info. Only the choices of file inputs and the classes of deployments
+// differ between accounts, so the answer is rendered once for each set of these.
 func (s *Surface) getObjectInfo(c *gin.Context) error {
 	offered, err := s.offered(c.Request.Context(), edge.Caller(c).Account)
 	if err != nil {
@@ -63,14 +64,15 @@ func (s *Surface) getObjectInfo(c *gin.Context) error {
 
 // getClassInfo defines one class; an unknown one is {}: GET /object_info/{class}.
 func (s *Surface) getClassInfo(c *gin.Context) error {
-	if _, known := s.Classes.Lookup(c.Param("class")); !known {
-		return edge.OK(c, struct{}{}, nil)
-	}
 	offered, err := s.offered(c.Request.Context(), edge.Caller(c).Account)
 	if err != nil {
 		return err
 	}
-	body, err := s.Classes.Definitions(c.Request.Context(), offered, c.Param("class"))
+	classes, err := s.Classes.With(offered.own...)
+	if err != nil {
+		return err
+	}
+	body, err := classes.Definitions(c.Request.Context(), offered, c.Param("class"))
 	if err != nil {
 		return err
 	}
@@ -93,42 +95,26 @@ func (s *Surface) getClassInfo(c *gin.Context) error {
 // published editor runs marked classes only for users who are signed in to another service; the users of this service
 // have signed in here.
 func withoutSignIn(classes *node.Registry, definitions []byte) ([]byte, error) {
-	d := json.NewDecoder(bytes.NewReader(definitions))
-	if _, err := d.Token(); err != nil {
-		return nil, err
+	members, err := ordered.Members(definitions)
+	if err != nil {
+		return nil, fmt.Errorf("read the definitions: %w", err)
 	}
-	out := bytes.NewBuffer(make([]byte, 0, len(definitions)))
-	for joint := byte('{'); d.More(); joint = ',' {
-		name, err := d.Token()
-		if err != nil {
-			return nil, err
+	for i, m := range members {
+		if class, ok := classes.Lookup(m.Name); ok && class.Partner {
+			members[i].Raw = bytes.Replace(m.Raw, []byte(`"api_node":true`), []byte(`"api_node":false`), 1) // quotes inside strings are escaped
 		}
-		var definition json.RawMessage
-		if err := d.Decode(&definition); err != nil {
-			return nil, err
-		}
-		if class, ok := classes.Lookup(fmt.Sprint(name)); ok && class.Partner {
-			definition = bytes.Replace(definition, []byte(`"api_node":true`), []byte(`"api_node":false`), 1) // quotes inside strings are escaped
-		}
-		quoted, err := json.Marshal(name)
-		if err != nil {
-			return nil, err
-		}
-		out.WriteByte(joint)
-		out.Write(quoted)
-		out.WriteByte(':')
-		out.Write(definition)
 	}
-	if out.Len() == 0 {
-		out.WriteByte('{')
-	}
-	out.WriteByte('}')
-	return out.Bytes(), nil
+	return ordered.Object(members), nil
 }
 
-// offered reads the names of the account's files that file inputs offer as choices.
-func (s *Surface) offered(ctx context.Context, owner string) (offeredFiles, error) {
-	offered := offeredFiles{names: map[node.Folder][]string{}}
+// offered reads the classes of the account's deployments, and the names of its files that file inputs offer as choices.
+func (s *Surface) offered(ctx context.Context, owner string) (offered offeredFiles, err error) {
+	if s.Own != nil {
+		if offered.own, err = s.Own(ctx, owner); err != nil {
+			return offered, err
+		}
+	}
+	offered.names = map[node.Folder][]string{}
 	for _, folder := range s.definitions.folders {
 		list, err := s.NodeFiles.ForAccount(owner).List(ctx, folder, maxOffered)
 		if err != nil {
@@ -143,6 +129,7 @@ func (s *Surface) offered(ctx context.Context, owner string) (offeredFiles, erro
 type offeredFiles struct {
 	node.Files
 	names map[node.Folder][]string
+	own   []*node.Class
 }
 
 // List implements node.Files.
@@ -206,8 +193,16 @@ func (d *definitions) get(offered offeredFiles, here bool) (*rendering, error) {
 func (d *definitions) key(offered offeredFiles, here bool) (key [sha256.Size]byte, err error) {
 	// read before the classes: a rendering may be newer than its key, but not older
 	generation := d.classes.Generation()
+	var own node.Definitions
+	classes, err := node.NewRegistry(offered.own...)
+	if err == nil {
+		own, err = classes.Definitions(context.Background(), nil)
+	}
+	if err != nil {
+		return key, err
+	}
 	// maps are rendered in the order of their keys
-	raw, err := json.Marshal(map[string]any{"offered": offered.names, "generation": generation, "here": here})
+	raw, err := json.Marshal(map[string]any{"offered": offered.names, "own": own, "generation": generation, "here": here})
 	if err != nil {
 		return key, err
 	}
@@ -215,7 +210,11 @@ func (d *definitions) key(offered offeredFiles, here bool) (key [sha256.Size]byt
 }
 
 func (d *definitions) render(offered offeredFiles, here bool) (*rendering, error) {
-	all, err := d.classes.Definitions(context.Background(), offered)
+	classes, err := d.classes.With(offered.own...)
+	if err != nil {
+		return nil, err
+	}
+	all, err := classes.Definitions(context.Background(), offered)
 	if err != nil {
 		return nil, err
 	}

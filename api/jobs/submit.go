@@ -48,14 +48,19 @@ func (s *Surface) record(c *gin.Context, sub job.Submission) (job.Job, error) {
 		return done.Job, err
 	}
 	if len(sub.Prompt) > 0 {
-		sub.Deployment = &job.Deployed{ID: string(m.ID), Name: m.Name}
+		d, err := s.Edge.Deployments.Find(c.Request.Context(), sub.Account, m.Asked)
+		if err != nil {
+			return job.Job{}, err
+		}
+		m.Deployment, sub.Deployment = d, &job.Deployed{ID: string(d.ID), Name: d.Name}
 		done, err := s.Jobs.Submit(c.Request.Context(), sub)
 		return done.Job, err
 	}
 	called, err := s.Calls.Call(c.Request.Context(), deployment.Call{
-		Deployment: string(m.ID), Version: m.Pinned, OnlySent: edge.Caller(c).Limited(), Submission: sub,
+		Deployment: m.Asked, Version: m.Pinned, OnlySent: edge.Caller(c).Limited(), Submission: sub,
 	})
 	if err == nil {
+		m.Deployment = called.Deployment
 		edge.NameVersion(c, called.Deployment.Name, called.Version)
 	}
 	return called.Job, err
@@ -88,6 +93,7 @@ func (s *Surface) made(ctx context.Context, sub job.Submission) (made job.Job, o
 // sameSubmission reports whether a job was made of a submission.
 func sameSubmission(made job.Job, src job.Source, sub job.Submission) (bool, error) {
 	asked := job.Source{Prompt: sub.Prompt, ExtraData: sub.ExtraData}
+	src.Filled = nil
 	old, err := canonical(src)
 	if err != nil {
 		return false, err

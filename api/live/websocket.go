@@ -68,6 +68,7 @@ func (s *Surface) getSocket(c *gin.Context) error {
 	if err != nil {
 		return nil // Upgrade has answered through refuseUpgrade, or closed the connection
 	}
+	defer conn.Close() // closed already, unless serve panicked: nothing else ends a connection that was taken over
 	so := &socket{
 		every: s.Edge.Recheck(), check: func() bool { return s.Edge.StillValid(c.Request.Context(), secret, owner) },
 		conn: conn, out: hijack.conn, sub: sub, client: client, byClient: s.opts.RouteByClient,

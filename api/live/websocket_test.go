@@ -1,10 +1,14 @@
 package live_test
 
 import (
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
+	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +16,10 @@ import (
 	"github.com/gorilla/websocket"
 	"github.com/stretchr/testify/require"
 
+	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/apitest"
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/live"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/stream"
@@ -217,4 +224,32 @@ func TestALargeClientMessageEndsTheSocket(t *testing.T) {
 	conn := h.Dial(t, "")
 	require.NoError(t, conn.WriteMessage(websocket.TextMessage, make([]byte, 65<<10)))
 	require.Equal(t, websocket.CloseMessageTooBig, apitest.CloseOf(t, conn).Code)
+}
+
+type hubSource struct{ hub *stream.Hub }
+
+func (s hubSource) Subscribe(_ context.Context, owner string) (*stream.Subscription, stream.Snapshot, error) {
+	return s.hub.Subscribe(owner), stream.Snapshot{}, nil
+}
+
+// The recovery middleware answers a panic, but not on a connection that was taken over from the server.
+func TestAPanicOfASocketClosesItsConnection(t *testing.T) {
+	t.Parallel()
+	e, err := edge.New(edge.Deps{Auth: account.Anyone{}, Logger: slog.New(slog.DiscardHandler)}, edge.Options{})
+	require.NoError(t, err)
+	hub := stream.NewHub(stream.HubOptions{})
+	defer hub.Stop()
+	handler, err := api.New(e, live.New(live.Deps{
+		Edge: e, Source: hubSource{hub}, Features: func() map[string]any { panic("of a test") },
+	}, live.Options{MaxSockets: 1}))
+	require.NoError(t, err)
+	server := httptest.NewServer(handler)
+	defer server.Close()
+	conn, _, err := websocket.DefaultDialer.DialContext(t.Context(), "ws"+strings.TrimPrefix(server.URL, "http")+"/ws", nil)
+	require.NoError(t, err)
+	defer conn.Close()
+	require.NoError(t, conn.SetReadDeadline(time.Now().Add(30*time.Second)))
+	_, _, err = conn.ReadMessage()
+	require.NotErrorIs(t, err, os.ErrDeadlineExceeded)
+	require.Error(t, err)
 }

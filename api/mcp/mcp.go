@@ -272,7 +272,7 @@ func (s *Surface) result(ctx context.Context, x exchange, j job.Job) (*sdk.CallT
 		for _, f := range files {
 			if strings.HasPrefix(f.ContentType, "image/") && f.SizeBytes <= left {
 				left -= f.SizeBytes
-				data, err := s.content(ctx, f)
+				data, err := blob.GetBytes(ctx, s.Blobs, f.Hash, f.SizeBytes)
 				if err != nil {
 					return nil, err
 				}
@@ -292,17 +292,4 @@ func textOf(value any) string {
 	}
 	raw, _ := json.Marshal(value) // it was read from JSON
 	return string(raw)
-}
-
-func (s *Surface) content(ctx context.Context, f called.File) ([]byte, error) {
-	ref, err := blob.ParseRef(f.Hash)
-	if err != nil {
-		return nil, err
-	}
-	r, err := s.Blobs.Open(ctx, ref)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	return io.ReadAll(io.LimitReader(r, f.SizeBytes))
 }

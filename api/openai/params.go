@@ -2,14 +2,11 @@ package openai
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
-	"mime"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +16,7 @@ import (
 	"github.com/millrace-dev/millrace/api/request"
 	"github.com/millrace-dev/millrace/internal/engine/callable"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/outbound/dataurl"
 )
 
 // params are the parameters of a request by name. Those of a form are texts.
@@ -94,7 +92,7 @@ func readForm(c *gin.Context) (params, error) {
 		}
 		name, text := part.FormName(), string(raw)
 		if part.FileName() != "" {
-			text = dataURL(part.Header.Get("Content-Type"), raw)
+			text = dataurl.Format(part.Header.Get("Content-Type"), raw)
 		}
 		if list, ok := strings.CutSuffix(name, "[]"); ok {
 			lists[list] = append(lists[list], text)
@@ -103,14 +101,6 @@ func readForm(c *gin.Context) (params, error) {
 		}
 	}
 	return nil, fault.New(fault.Invalid, fault.CodeInvalidBody, "the form has more than %d fields", maxFields)
-}
-
-func dataURL(contentType string, raw []byte) string {
-	kind, _, err := mime.ParseMediaType(contentType)
-	if err != nil || kind == "application/octet-stream" {
-		kind = http.DetectContentType(raw)
-	}
-	return "data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(raw)
 }
 
 func quoted(value any) json.RawMessage {

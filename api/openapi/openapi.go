@@ -19,6 +19,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/operate/action"
 	"github.com/millrace-dev/millrace/internal/operate/allactions"
+	"github.com/millrace-dev/millrace/internal/web/console"
 )
 
 // root is the file into which the others are merged.
@@ -227,14 +228,20 @@ func add(to, entries object) error {
 	return nil
 }
 
+// Base stands in the page for the base address of the service.
+const Base = "https://base-address.invalid"
+
 //go:embed page.html
 var pageSource string
 
 // page is the data of the template.
 type page struct {
-	Title, About string
-	Tags         []tag
-	Schemas      []schema
+	Title, About        string
+	Style               template.CSS
+	Logo                template.HTML
+	Base, First, Second string // address of the service, and the commands with which a reader begins
+	Tags                []tag
+	Schemas             []schema
 }
 
 type tag struct {
@@ -246,6 +253,7 @@ type operation struct {
 	Method, Path, ID, Summary, About string
 	Prefixes                         []string
 	Public                           bool
+	Example                          string // a command of a shell
 	Parameters                       []parameter
 	Body                             string
 	Responses                        []response
@@ -275,7 +283,7 @@ func Page(mount string) ([]byte, error) {
 		return nil, err
 	}
 	var out bytes.Buffer
-	if err := t.Execute(&out, doc.page()); err != nil {
+	if err := t.Execute(&out, doc.page(mount)); err != nil {
 		return nil, fmt.Errorf("render the OpenAPI document: %w", err)
 	}
 	return out.Bytes(), nil
@@ -296,7 +304,8 @@ type document struct {
 type rawOperation struct {
 	Tags                              []string
 	OperationID, Summary, Description string
-	Security                          []json.RawMessage
+	Below                             string                       `json:"x-below"` // path of what the operation belongs to
+	Security                          []map[string]json.RawMessage // nil = that of the document
 	Parameters                        []rawParameter
 	RequestBody                       struct {
 		Content map[string]struct{ Schema json.RawMessage }
@@ -307,7 +316,10 @@ type rawOperation struct {
 type rawParameter struct {
 	Name, In, Description string
 	Required              bool
-	Schema                struct{ Type string }
+	Schema                struct {
+		Type, Example string
+		Enum          []any
+	}
 }
 
 type rawResponse struct {
@@ -316,10 +328,19 @@ type rawResponse struct {
 	Content     map[string]struct{ Schema json.RawMessage }
 }
 
-func (d document) page() page {
-	p := page{Title: d.Info.Title, About: d.Info.Description}
+func (d document) page(mount string) page {
+	p := page{Title: d.Info.Title, About: d.Info.Description, Style: console.Style, Logo: console.Logo, Base: Base}
 	for _, t := range d.Tags {
-		p.Tags = append(p.Tags, tag{Name: t.Name, About: t.Description, Operations: d.operations(t.Name)})
+		operations := d.operations(t.Name, mount)
+		for _, o := range operations {
+			switch o.ID {
+			case "submitJob":
+				p.First = o.Example
+			case "getJob":
+				p.Second = o.Example
+			}
+		}
+		p.Tags = append(p.Tags, tag{Name: t.Name, About: t.Description, Operations: operations})
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Components.Schemas)) {
 		p.Schemas = append(p.Schemas, schema{name, indent(d.Components.Schemas[name])})
@@ -328,22 +349,22 @@ func (d document) page() page {
 }
 
 // operations lists the operations of a tag by path and method.
-func (d document) operations(tagged string) []operation {
+func (d document) operations(tagged, mount string) []operation {
 	var list []operation
 	for _, path := range slices.Sorted(maps.Keys(d.Paths)) {
-		for _, method := range []string{"get", "head", "post", "put", "delete"} {
+		for _, method := range []string{"get", "head", "post", "put", "patch", "delete"} {
 			var op rawOperation
 			raw, there := d.Paths[path][method]
 			if !there || json.Unmarshal(raw, &op) != nil || !slices.Contains(op.Tags, tagged) {
 				continue
 			}
-			list = append(list, d.operation(path, method, op))
+			list = append(list, d.operation(path, method, op, mount))
 		}
 	}
 	return list
 }
 
-func (d document) operation(path, method string, op rawOperation) operation {
+func (d document) operation(path, method string, op rawOperation, mount string) operation {
 	o := operation{
 		Method: strings.ToUpper(method), Path: path, ID: op.OperationID, Summary: op.Summary, About: op.Description,
 		Public: op.Security != nil && len(op.Security) == 0,
@@ -363,6 +384,11 @@ func (d document) operation(path, method string, op rawOperation) operation {
 			o.Parameters = append(o.Parameters, parameter{p.Name, p.In, p.Schema.Type, p.Description, p.Required})
 		}
 	}
+	prefix := ""
+	if len(places) > 0 {
+		prefix = strings.TrimSuffix(strings.TrimPrefix(places[0].URL, mount), "/")
+	}
+	o.Example = d.command(method, op.Below+prefix+path, op, o.Public)
 	for kind, body := range op.RequestBody.Content {
 		o.Body = kind + "\n" + indent(body.Schema)
 	}

@@ -414,7 +414,7 @@ func (s *Surface) writeAnswer(c *gin.Context, res *call.Result) error {
 	if _, err := io.Copy(c.Writer, body); err != nil {
 		return err // the body is shorter than Content-Length: net/http ends the connection
 	}
-	if err := http.NewResponseController(c.Writer).Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	if err := edge.Flush(c); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), deliveredWithin)

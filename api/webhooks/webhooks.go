@@ -16,18 +16,19 @@ import (
 	"github.com/millrace-dev/millrace/api/httperr"
 	"github.com/millrace-dev/millrace/api/request"
 	"github.com/millrace-dev/millrace/internal/domain/webhook"
+	"github.com/millrace-dev/millrace/internal/eventlog"
 )
 
 // Commands registers, changes and tests endpoints; webhook.Service implements it.
 type Commands interface {
-	Register(ctx context.Context, account string, w webhook.Request, by webhook.By) (webhook.EndpointWithURL, string, error)
+	Register(ctx context.Context, account string, w webhook.Request, by eventlog.By) (webhook.EndpointWithURL, string, error)
 	Endpoints(ctx context.Context, account string) ([]webhook.EndpointWithURL, error)
 	Endpoint(ctx context.Context, account string, id webhook.ID) (webhook.EndpointWithURL, error)
-	Change(ctx context.Context, account string, id webhook.ID, w webhook.Request, by webhook.By) (webhook.EndpointWithURL, error)
-	Rotate(ctx context.Context, account string, id webhook.ID, overlap time.Duration, by webhook.By) (string, time.Time, error)
-	Remove(ctx context.Context, account string, id webhook.ID, by webhook.By) error
-	Test(ctx context.Context, account string, id webhook.ID, by webhook.By) (uuid.UUID, error)
-	Replay(ctx context.Context, account string, id webhook.ID, only *uuid.UUID, by webhook.By) (int, error)
+	Change(ctx context.Context, account string, id webhook.ID, w webhook.Request, by eventlog.By) (webhook.EndpointWithURL, error)
+	Rotate(ctx context.Context, account string, id webhook.ID, overlap time.Duration, by eventlog.By) (string, time.Time, error)
+	Remove(ctx context.Context, account string, id webhook.ID, by eventlog.By) error
+	Test(ctx context.Context, account string, id webhook.ID, by eventlog.By) (uuid.UUID, error)
+	Replay(ctx context.Context, account string, id webhook.ID, only *uuid.UUID, by eventlog.By) (int, error)
 }
 
 // DeliveryReader reads deliveries; webhookstore.Store implements it.
@@ -89,8 +90,8 @@ func renderWebhook(w webhook.EndpointWithURL) webhookBody {
 func webhookID(c *gin.Context) (webhook.ID, error) { return webhook.ParseID(c.Param("id")) }
 
 // actor returns the actor of a change for its event.
-func actor(c *gin.Context) webhook.By {
-	return webhook.By{Actor: edge.Caller(c).Account, RequestID: edge.RequestID(c)}
+func actor(c *gin.Context) eventlog.By {
+	return eventlog.By{Actor: edge.Caller(c).Account, RequestID: edge.RequestID(c)}
 }
 
 // listWebhooks: GET /api/v2/webhooks.

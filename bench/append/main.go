@@ -17,7 +17,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// What the log must reach.
+// The targets of the log.
 const (
 	targetRatio   = 0.8
 	targetLatency = 3 * time.Millisecond
@@ -88,8 +88,8 @@ func throughput(ctx context.Context, out io.Writer, dsn string, o options) (floa
 	return ratio, nil
 }
 
-// latency times single events on an otherwise quiet log, to a handler of this process and to
-// one that only PostgreSQL connects to the writer.
+// latency measures single events on an otherwise quiet log, to a handler of this process and to a handler that only
+// PostgreSQL connects to the writer.
 func latency(ctx context.Context, out io.Writer, dsn string, o options) (bool, error) {
 	fmt.Fprintf(out, "publish to handler, %d single events, from the call of Append to the call of the handler\n", o.samples)
 	fast := true

@@ -1,58 +1,30 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 
 	"github.com/zeebo/blake3"
+
+	"github.com/millrace-dev/millrace/bench/harness"
 )
 
-// bareProgram is this program again, as the bare server.
-type bareProgram struct {
-	base string
-	dir  string
-	cmd  *exec.Cmd
+// startBare starts the bare server over a directory in parent.
+func startBare(ctx context.Context, parent string) (program *harness.Program, dir string, err error) {
+	dir = filepath.Join(parent, "bare")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, "", err
+	}
+	program, err = harness.Again(ctx, "-bare", dir)
+	return program, dir, err
 }
 
-func startBare(ctx context.Context, parent string) (*bareProgram, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	b := &bareProgram{dir: filepath.Join(parent, "bare")}
-	if err := os.MkdirAll(b.dir, 0o755); err != nil {
-		return nil, err
-	}
-	b.cmd = exec.CommandContext(ctx, self, "-bare", b.dir)
-	b.cmd.Stderr = os.Stderr
-	out, err := b.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := b.cmd.Start(); err != nil {
-		return nil, err
-	}
-	addr, err := bufio.NewReader(out).ReadString('\n')
-	b.base = "http://" + strings.TrimSpace(addr)
-	return b, err
-}
-
-func (b *bareProgram) stop() error {
-	err := b.cmd.Process.Signal(os.Interrupt)
-	b.cmd.Wait() // it was asked to stop
-	return err
-}
-
-// serveBare takes uploads and serves files with nothing around them.
+// serveBare accepts uploads and serves files, and does nothing else.
 func serveBare(ctx context.Context, dir string) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /upload", func(w http.ResponseWriter, r *http.Request) {
@@ -63,17 +35,7 @@ func serveBare(ctx context.Context, dir string) error {
 		w.WriteHeader(http.StatusCreated)
 	})
 	mux.Handle("GET /files/", http.StripPrefix("/files/", http.FileServer(http.Dir(dir))))
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	fmt.Println(l.Addr())
-	srv := &http.Server{Handler: mux}              // a benchmark on loopback
-	context.AfterFunc(ctx, func() { srv.Close() }) // the end
-	if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
+	return harness.Listen(ctx, mux)
 }
 
 // bareUpload streams the file part to disk and hashes it, synced and renamed as a careful program does.

@@ -30,13 +30,13 @@ func main() {
 
 const mb = 1 << 20
 
-// workloads are those that the service has to keep up with.
+// workloads are the uploads for which the service has targets.
 var workloads = []struct {
 	name  string
 	files int
 	size  int64
-	ratio float64 // that is to be reached against the bare program
-	cpu   float64 // processor time of the service, in that of the bare program, that is not to be passed; 0 = no target
+	ratio float64 // target for the rate, relative to the bare program
+	cpu   float64 // maximum processor time relative to the bare program; 0 = no target
 }{
 	{"1,000 × 64 KiB", 1000, 64 << 10, 0.6, 0},
 	{"64 × 8 MB", 64, 8 * mb, 0.8, 0},
@@ -54,22 +54,22 @@ func run(ctx context.Context, rounds, records int, largest int64) (err error) {
 	if err := s.Serve(ctx); err != nil {
 		return err
 	}
-	bare, err := startBare(ctx, s.Dir)
+	bare, dir, err := startBare(ctx, s.Dir)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, bare.stop()) }()
-	b := newBench(s.Base, bare.base)
-	b.service, b.program = s.ServiceCPU, func() time.Duration { return harness.CPUOf(bare.cmd.Process.Pid) }
+	defer func() { err = errors.Join(err, bare.Stop()) }()
+	b := newBench(s.Base, bare.Base)
+	b.service, b.program = s.ServiceCPU, bare.CPU
 	if rounds > 0 {
-		if err := b.bytes(ctx, s, rounds, bare.dir, largest); err != nil {
+		if err := b.bytes(ctx, s, rounds, dir, largest); err != nil {
 			return err
 		}
 	}
 	if records == 0 {
 		return nil
 	}
-	return manyRecords(ctx, s, bare.base, records)
+	return manyRecords(ctx, s, bare.Base, records)
 }
 
 // bytes measures operations that transfer bytes.
@@ -121,7 +121,7 @@ func (b *bench) uploads(ctx context.Context, rounds int, largest int64) error {
 	return nil
 }
 
-// target returns the part of a line with the target, if there is one.
+// target returns the part of a line with the target, if any.
 func target(figure float64) string {
 	if figure == 0 {
 		return ""

@@ -1,10 +1,8 @@
-// Command catalog measures what clients ask for again and again: the definitions of all node classes,
-// which every editor loads first, the same with the classes of three ComfyUI servers, and the catalog routes of the model router
-// with 1,000 models; each
-// whole, and again with the ETag of the answer before. Beside the service stands a bare net/http program
-// in this process that serves the same bytes, and the same 304, from memory over the same kind of socket;
-// the ratio to it is what the service itself costs. Each figure is followed by its target and whether it
-// was met.
+// Command catalog measures requests that clients repeat often: the definitions of all node classes, which every editor loads first, the
+// same with the classes of three ComfyUI servers, and the catalog routes of the model router with 1,000 models. Each request is sent
+// without and with the ETag of the previous answer. The baseline is a bare net/http program in this process that serves the same bytes, and
+// the same 304, from memory over the same kind of socket; the ratio to this program is the cost of the service itself. Each figure is
+// printed with its target and whether it was met.
 package main
 
 import (
@@ -21,7 +19,7 @@ import (
 	"github.com/millrace-dev/millrace/bench/harness"
 )
 
-// target is how long the median answer may take (issue: object_info).
+// target bounds the median duration of an answer.
 const target = 2 * time.Millisecond
 
 func main() { harness.Main("catalog", run) }
@@ -73,21 +71,21 @@ func newBare(a answer) *httptest.Server {
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}
-		_, _ = w.Write(a.body) // a client that left is no concern of a benchmark
+		_, _ = w.Write(a.body) // the client may have disconnected
 	}))
 }
 
 // comparison is the service and the bare program, measured with the same request.
 type comparison struct {
 	client        *http.Client
-	clients       int // that ask at once
+	clients       int // concurrent clients
 	span          time.Duration
 	target        time.Duration // of the service's median
 	service, bare string
-	etag          string // "" = the answer is asked for whole
+	etag          string // "" = the whole answer is requested
 }
 
-// turns is how often the two take turns, so that both meet the same machine.
+// turns is the number of alternations, so that both are measured under the same conditions.
 const turns = 8
 
 // run measures and prints a line.

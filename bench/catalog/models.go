@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/bench/harness"
 )
 
-// What the catalog's routes may take with 1,000 models, in the median (issue: model router).
+// Bounds of the median duration of requests to the catalog's routes with 1,000 models.
 const (
 	routeTarget     = time.Millisecond
 	unchangedTarget = 300 * time.Microsecond

@@ -16,13 +16,13 @@ import (
 	sim "github.com/millrace-dev/millrace/internal/sim/comfyui"
 )
 
-// remoteClasses is how many classes each of the remoteServers has besides those of Millrace.
+// remoteClasses is the number of classes that each of the remoteServers has besides those of Millrace.
 const (
 	remoteClasses = 1000
 	remoteServers = 3
 )
 
-// knownWithin bounds how long the classes of the servers may take to be known.
+// knownWithin bounds the time until the classes of the servers are known.
 const knownWithin = time.Minute
 
 // measureServers measures object_info with the classes of ComfyUI servers, of which each has a checkpoint of its own.
@@ -56,7 +56,7 @@ func measureServers(ctx context.Context, s *harness.Service, span time.Duration)
 
 func checkpoint(i int) string { return fmt.Sprintf("server-%d.safetensors", i) }
 
-// manyClasses are classes with about as much to define as ComfyUI's own have.
+// manyClasses are classes with definitions of about the size of ComfyUI's.
 func manyClasses() []*node.Class {
 	classes := make([]*node.Class, remoteClasses)
 	for i := range classes {

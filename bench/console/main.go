@@ -19,7 +19,7 @@ import (
 
 func main() { harness.Main("console", run) }
 
-// bound is the longest that 95 of 100 requests for a page may take.
+// bound is the maximum duration of 95 of 100 requests for a page.
 const bound = 50 * time.Millisecond
 
 func run(ctx context.Context) (err error) {
@@ -117,7 +117,7 @@ func measured(ctx context.Context, s *harness.Service, jobs, assets, times int) 
 
 var link = regexp.MustCompile(`href="/console(/[a-z]+)"`)
 
-// pages are the paths below /console: those of the navigation, and those that lead on from them.
+// pages are the paths below /console: those in the navigation, and those to which these pages link.
 func pages(ctx context.Context, base, id, output string) ([]string, error) {
 	raw, err := get(ctx, base+"/console", "identity")
 	if err != nil {
@@ -136,7 +136,7 @@ func pages(ctx context.Context, base, id, output string) ([]string, error) {
 	return paths, nil
 }
 
-// page requests a page some times, after one that warms plans and caches.
+// page requests a page several times, after one request that warms plans and caches.
 func page(ctx context.Context, base, path string, times int) (figures, error) {
 	var f figures
 	var took []time.Duration

@@ -114,7 +114,7 @@ func (s *seeds) write(ctx context.Context, pool *pgxpool.Pool) error {
 	})
 }
 
-// folded waits until every projection has come to the end of the log.
+// folded waits until every projection has reached the end of the log.
 func folded(ctx context.Context, dsn string) error {
 	ctx, cancel := context.WithTimeout(ctx, 25*time.Minute)
 	defer cancel()

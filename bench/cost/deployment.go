@@ -12,7 +12,7 @@ import (
 // adminToken opens the admin API, by which the deployment is made.
 const adminToken = "a-token-of-the-benchmark"
 
-// shown is a graph whose first node has a text that a call gives.
+// shown is a graph whose first node shows a text that a call sets.
 const shown = `{"1":{"class_type":"PrimitiveString","inputs":{"value":"%s"}},
 	"2":{"class_type":"StringConcatenate","inputs":{"string_a":["1",0],"string_b":"race","delimiter":""}},
 	"3":{"class_type":"PreviewAny","inputs":{"source":["2",0]}}}`
@@ -42,7 +42,7 @@ func (b *bench) post(ctx context.Context, path, body string) error {
 	return b.send(req)
 }
 
-// compare prints how long a plain job and a call of a deployment take until they are accepted, in turn, and their ratio.
+// compare prints the time until a plain job and a call of a deployment are accepted, measured in turns, and their ratio.
 func (b *bench) compare(ctx context.Context, times int) error {
 	ways := []func(context.Context) error{b.plain, b.called}
 	var took [2][]time.Duration

@@ -31,7 +31,7 @@ type bench struct {
 	partner *provider
 	bare    *harness.Engine
 	jobs    *harness.Platform
-	next    atomic.Uint64 // makes every graph and file another one
+	next    atomic.Uint64 // makes every graph and file different
 }
 
 func newBench(ctx context.Context, s *harness.Service, clients int, env ...string) (*bench, error) {
@@ -44,7 +44,7 @@ func newBench(ctx context.Context, s *harness.Service, clients int, env ...strin
 	if err := s.Serve(ctx, env...); err != nil {
 		return nil, err
 	}
-	bare, err := newBare(s)
+	bare, err := harness.NewBare(s.TemporalAddress)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (b *bench) close() {
 	b.partner.close()
 }
 
-// uploaders is how many clients upload at once.
+// uploaders is the number of concurrent uploading clients.
 const uploaders = 8
 
 func (b *bench) kinds() []kind {
@@ -76,6 +76,8 @@ func (b *bench) kinds() []kind {
 		{"duplicate", uploaders, func(ctx context.Context) error { return b.upload(ctx, 0, false) }},
 		{"expected", uploaders, func(ctx context.Context) error { return b.upload(ctx, 0, true) }},
 		{"call", b.clients, b.call},
+		{"plain", b.clients, b.plain}, // measured until it is accepted, as is the next
+		{"deployed", b.clients, b.called},
 	}
 }
 

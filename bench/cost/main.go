@@ -1,6 +1,6 @@
-// Command cost measures what one unit of each kind of work costs, with what it starts in the background: processor time
-// by process, transactions and statements by database, syncs and bytes of the write-ahead log. Idle costs are left out
-// and shown by themselves. These figures can be compared between runs on a busy machine, where rates cannot.
+// Command cost measures the cost of one unit of each kind of work, including its background work: processor time by
+// process, transactions and statements by database, syncs and bytes of the write-ahead log. Idle costs are subtracted
+// and shown separately. These figures can be compared between runs on a busy machine, where rates cannot.
 package main
 
 import (
@@ -13,8 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"go.temporal.io/sdk/worker"
-	"go.temporal.io/sdk/workflow"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/millrace-dev/millrace/bench/harness"
@@ -31,6 +29,7 @@ func run(ctx context.Context) (err error) {
 	heaps := flag.String("heaps", "", "prefix of files for profiles of the heaps after the work")
 	statements := flag.Int("statements", 0, "print so many of the most frequent statements of each kind of work")
 	compared := flag.Int("compared", 0, "only compare so many calls of a deployment with plain jobs")
+	traffic := flag.Bool("traffic", false, "only call a deployment while its versions are promoted and rolled back, then with a share")
 	only := flag.String("only", "", "kinds to measure, separated by commas; empty = all")
 	flag.Parse()
 	s, err := harness.StartCounted(ctx, *temporal != "" || *heaps != "")
@@ -61,6 +60,9 @@ func run(ctx context.Context) (err error) {
 	}
 	if *compared > 0 {
 		return b.compare(ctx, *compared)
+	}
+	if *traffic {
+		return b.traffic(ctx)
 	}
 	kinds := b.kinds()
 	if *only != "" {
@@ -110,10 +112,10 @@ func run(ctx context.Context) (err error) {
 	return nil
 }
 
-// profiled is how many clients work while a profile is taken.
+// profiled is the number of clients while a profile is taken.
 const profiled = 20
 
-// profile records what processes do while these kinds of work go on: files by their names, "" = none, from those addresses.
+// profile records CPU profiles of processes during the given kinds of work. Each file gets the profile from its address; "" = no profile.
 func (b *bench) profile(ctx context.Context, kinds []kind, files map[string]string) error {
 	const seconds = 40
 	working, stop := context.WithCancel(ctx)
@@ -134,16 +136,4 @@ func (b *bench) profile(ctx context.Context, kinds []kind, files map[string]stri
 		}
 	}
 	return group.Wait()
-}
-
-func nothing(context.Context) error { return nil }
-
-// bareWorkflow is the least that any unit of work costs: a workflow with one empty local activity.
-func bareWorkflow(ctx workflow.Context) error {
-	ctx = workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{StartToCloseTimeout: 10 * time.Second})
-	return workflow.ExecuteLocalActivity(ctx, nothing).Get(ctx, nil)
-}
-
-func newBare(s *harness.Service) (*harness.Engine, error) {
-	return harness.NewEngine(s.TemporalAddress, bareWorkflow, func(w worker.Registry) { w.RegisterActivity(nothing) })
 }

@@ -17,7 +17,7 @@ import (
 type picture struct {
 	side  int
 	png   []byte
-	other float64 // the least milliseconds the other side took in all
+	other float64 // minimum total of the other side, in milliseconds
 }
 
 // asJobs runs the same pipeline as complete jobs of a service: submitted over HTTP, until a GET shows the saved file.

@@ -1,6 +1,6 @@
-// Command fairness measures what accounts of one worker pool do to each other: the share of jobs that
-// accounts get while one of them has a deep queue, how long a small job takes beside an account whose
-// graphs have hundreds of nodes ready, and what a queue of 10,000 jobs costs those who look at it.
+// Command fairness measures how accounts of one worker pool affect each other: the share of jobs that accounts get
+// while one of them has a long queue, the duration of a small job beside an account whose graphs have hundreds of ready
+// nodes, and the cost of reading a queue of 10,000 jobs.
 package main
 
 import (

@@ -17,7 +17,7 @@ const cheap = `{"1":{"class_type":"PrimitiveString","inputs":{"value":"mill"}},
 	"2":{"class_type":"StringConcatenate","inputs":{"string_a":["1",0],"string_b":"race","delimiter":""}},
 	"3":{"class_type":"PreviewAny","inputs":{"source":["2",0]}}}`
 
-// wideGraph has that many independent nodes that are each a task of the engine, on values that stay small.
+// wideGraph has the given number of independent nodes, each of which is a Temporal task with small values.
 func wideGraph(branches int) string {
 	nodes := []string{`"0":{"class_type":"EmptyImage","inputs":{"width":2048,"height":2048,"batch_size":1,"color":255}}`}
 	for i := 1; i <= branches; i++ {
@@ -86,7 +86,7 @@ func (b *bench) fill(ctx context.Context, t *tenant, n int) error {
 	return group.Wait()
 }
 
-// during opens both queues at once, waits, and counts what has ended since both move.
+// during opens both queues at once, waits, and counts the jobs that have ended since both queues move.
 func (b *bench) during(ctx context.Context, span time.Duration, huge, small *tenant) (h, s int, err error) {
 	for _, t := range []*tenant{huge, small} {
 		if _, err := b.command(ctx, "queue", "resume", "--account", t.name, "--reason", "bench"); err != nil {

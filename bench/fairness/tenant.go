@@ -48,7 +48,7 @@ func (t *tenant) submit(ctx context.Context, graph string) (string, error) {
 	return answer.PromptID, err
 }
 
-// finish submits a graph and returns how long it took to its end, by polling.
+// finish submits a graph, polls until its end, and returns the duration.
 func (t *tenant) finish(ctx context.Context, graph string) (time.Duration, error) {
 	began := time.Now()
 	id, err := t.submit(ctx, graph)
@@ -75,7 +75,7 @@ func (t *tenant) status(ctx context.Context, id string) (string, error) {
 	return answer.Status, err
 }
 
-// completed counts the account's jobs that have ended well.
+// completed returns the number of the account's completed jobs.
 func (t *tenant) completed(ctx context.Context) (int, error) {
 	var answer struct {
 		Pagination struct{ Total int }

@@ -16,7 +16,8 @@ const (
 	betweenShort = 3 * time.Second // from the end of a short job to the next
 )
 
-// longGraph blurs a picture of 1536² again and again. The color keeps it from being taken from the cache.
+// longGraph blurs a picture of 1536² repeatedly. The colour differs each time, so that the cache does not have the
+// results.
 func longGraph(color int) string {
 	nodes := []string{fmt.Sprintf(`"0":{"class_type":"EmptyImage","inputs":{"width":1536,"height":1536,"batch_size":1,"color":%d}}`, color)}
 	for i := 1; i < longNodes; i++ {
@@ -33,8 +34,8 @@ func shortGraph(color int) string {
 		"3":{"class_type":"PreviewImage","inputs":{"images":["2",0]}}}`, color)
 }
 
-// turns measures a job of four short nodes alone and beside long jobs of another account that keep every slot, and those
-// alone and beside a short job every few seconds.
+// turns measures a job of four short nodes alone and beside long jobs of another account that occupy every slot. It also measures the long
+// jobs alone and beside a short job every few seconds.
 func (b *bench) turns(ctx context.Context) error {
 	long, short, err := b.pair(ctx, "turns", "pro", "standard")
 	if err != nil {
@@ -69,7 +70,7 @@ func (b *bench) turns(ctx context.Context) error {
 	if len(beside) == 0 {
 		return errors.New("the long jobs ended before a short one was submitted")
 	}
-	a, s := harness.Median(alone[1:]), harness.Median(beside) // which sorts them
+	a, s := harness.Median(alone[1:]), harness.Median(beside) // Median sorts its argument
 	fmt.Printf("turns:   a job of four short nodes takes %.0f ms alone, %.0f ms (largest %.0f, %d jobs) beside %d jobs of %d long nodes, "+
 		"ratio %.1f\n",
 		a*1000, s*1000, beside[len(beside)-1]*1000, len(beside), longJobs, longNodes, s/a)

@@ -56,7 +56,7 @@ type contender interface {
 	close()
 }
 
-// bare is the least that broadcasts: a list of sockets, each with a queue and a writer.
+// bare is a minimal broadcast program: a list of sockets, each with a queue and a writer.
 type bare struct {
 	server *httptest.Server
 	mu     sync.Mutex
@@ -103,7 +103,7 @@ func (b *bare) broadcast(text []byte) {
 	}
 }
 
-// millrace is the API over a hub; nothing behind it is asked.
+// millrace is the API over a hub, without the rest of the service.
 type millrace struct {
 	server *httptest.Server
 	hub    *stream.Hub
@@ -121,7 +121,8 @@ func newMillrace() *millrace {
 	if err != nil {
 		log.Fatal(err)
 	}
-	handler, err := api.New(e, live.New(live.Deps{Edge: e, Source: hubLive{hub}}, live.Options{MaxSockets: 1 << 20}))
+	deps := live.Deps{Edge: e, Source: hubLive{hub}, Features: func() map[string]any { return nil }}
+	handler, err := api.New(e, live.New(deps, live.Options{MaxSockets: 1 << 20}))
 	if err != nil {
 		log.Fatal(err)
 	}

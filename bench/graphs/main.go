@@ -16,10 +16,10 @@ import (
 
 func main() { harness.Main("graphs", run) }
 
-// The sizes that are compared.
+// The compared sizes.
 const few, many = 20, 200
 
-// steps is how often memory is looked at.
+// steps is the number of readings of the memory.
 const steps = 10
 
 func run(ctx context.Context) (err error) {
@@ -96,7 +96,7 @@ func memory(ctx context.Context, s *harness.Service, jobs *harness.Platform, tot
 	return nil
 }
 
-// chain is a graph of cheap nodes, each of which reads the one before.
+// chain is a graph of cheap nodes, each of which reads the previous one.
 func chain(nodes int) string {
 	var b strings.Builder
 	b.WriteString(`{"prompt":{"0":{"class_type":"PrimitiveString","inputs":{"value":"x"}}`)

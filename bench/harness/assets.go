@@ -19,8 +19,8 @@ import (
 
 const seedBatch = 5000
 
-// SeedAssets records assets as uploads leave them: event, stream, row and view. The service must be down:
-// events are copied past the log's own statement, and its projections find themselves at the log's end.
+// SeedAssets records assets as uploads do: event, stream, row and view. The service must be down, because events are
+// copied without the log's own statement. The checkpoints of the projections are moved to the end of the log.
 func SeedAssets(ctx context.Context, dsn string, count int) error {
 	types := eventlog.NewRegistry()
 	if err := asset.Register(types); err != nil {

@@ -14,15 +14,15 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Meter counts what units of work cost: processor time by process, and the transactions, statements, log bytes and
+// Meter measures the cost of units of work: processor time by process, and the transactions, statements, log bytes and
 // syncs of PostgreSQL. Unlike rates, these figures hardly depend on what else the machine does.
 type Meter struct {
 	service *Service
 	db      *pgx.Conn
-	idle    usage // of one second with nothing to do
+	idle    usage // usage of an idle second
 }
 
-// statsDelay is how long PostgreSQL's processes may keep their counts to themselves: ten seconds, and one more.
+// statsDelay is the time after which PostgreSQL's processes have reported their counts: ten seconds, and one more.
 const statsDelay = 11 * time.Second
 
 // NewMeter returns a meter of a service that StartCounted started.
@@ -38,8 +38,8 @@ func NewMeter(ctx context.Context, s *Service) (*Meter, error) {
 // Close ends the meter's connection.
 func (m *Meter) Close(ctx context.Context) error { return m.db.Close(context.WithoutCancel(ctx)) }
 
-// StartCounted is Start with a PostgreSQL that counts statements, which a Meter needs, and with profiles of Temporal's runtime
-// if they are asked for.
+// StartCounted is Start with a PostgreSQL that counts statements, which a Meter needs, and with profiles of Temporal's runtime if
+// requested.
 func StartCounted(ctx context.Context, profiled bool) (*Service, error) {
 	s, err := Start(ctx)
 	if err != nil {
@@ -87,14 +87,14 @@ func connectAdmin(ctx context.Context, s *Service) (*pgx.Conn, error) {
 
 const adminDatabase = "postgres"
 
-// usage is what was used since the servers started, or between two such readings.
+// usage is the usage since the servers started, or between two readings.
 type usage struct {
 	at           time.Time
 	cpu          map[string]float64 // milliseconds by process
 	transactions map[string]float64 // by database
 	statements   map[string]float64 // by database
 	wal          map[string]float64 // bytes by database
-	walBytes     float64            // in all, also of what is no statement
+	walBytes     float64            // total, including writes that no statement made
 	syncs        float64            // of the log
 }
 
@@ -169,17 +169,23 @@ func (m *Meter) Idle(ctx context.Context, span time.Duration) (Cost, error) {
 	return Cost{Name: "idle second", Units: seconds, usage: m.idle}, nil
 }
 
-// settled waits until the background has nothing to do and every process has reported its counts.
+// settled waits until the background has nothing to do and every process has reported its counts. The background is
+// calm when it uses little processor time, or, on a slow machine, when it uses about as much in each sample.
 func (m *Meter) settled(ctx context.Context) (usage, error) {
 	const sample, calm = 2 * time.Second, 120.0 // milliseconds of processor time in a sample
-	for quiet := 0; quiet < 3; {
+	const few, many = 3, 8                      // samples in a row that must be calm, or alike
+	var used []float64
+	for {
 		before := total(m.service.cpuByPart())
 		if err := wait(ctx, sample); err != nil {
 			return usage{}, err
 		}
-		quiet++
-		if total(m.service.cpuByPart())-before > calm {
-			quiet = 0
+		used = append(used, total(m.service.cpuByPart())-before)
+		if len(used) >= few && slices.Max(used[len(used)-few:]) <= calm {
+			break
+		}
+		if len(used) >= many && slices.Max(used[len(used)-many:]) <= 2*slices.Min(used[len(used)-many:]) {
+			break
 		}
 	}
 	if err := wait(ctx, statsDelay); err != nil {
@@ -197,7 +203,7 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Measure returns what each of some units costs, with the work in the background that run does not wait for.
+// Measure returns the cost of each unit, including background work for which run does not wait.
 func (m *Meter) Measure(ctx context.Context, name string, units int, run func() error) (Cost, error) {
 	before, err := m.settled(ctx)
 	if err != nil {
@@ -218,10 +224,10 @@ func (m *Meter) Measure(ctx context.Context, name string, units int, run func() 
 	return Cost{Name: name, Units: float64(units), Rate: float64(units) / took.Seconds(), usage: used}, nil
 }
 
-// Cost is what one unit of work costs.
+// Cost is the cost of one unit of work.
 type Cost struct {
 	Name  string
-	Units float64 // that were measured
+	Units float64 // number of measured units
 	Rate  float64 // units a second meanwhile
 	usage usage
 }
@@ -280,8 +286,8 @@ func (m *Meter) ForgetStatements(ctx context.Context) error {
 	return err
 }
 
-// PrintStatements writes the most frequent statements since ForgetStatements: how often each ran for one of some units,
-// the milliseconds that one took on average, the bytes that it wrote to the log for one unit, and its database.
+// PrintStatements writes the most frequent statements since ForgetStatements: for each, its executions per unit, its
+// average duration in milliseconds, the bytes that it wrote to the log per unit, and its database.
 func (m *Meter) PrintStatements(ctx context.Context, w io.Writer, units, limit int) error {
 	rows, err := m.db.Query(ctx, `select d.datname, s.calls, s.mean_exec_time, s.wal_bytes::bigint, regexp_replace(s.query, '\s+', ' ', 'g')
 		from pg_stat_statements s join pg_database d on d.oid = s.dbid where d.datname <> $1 order by s.calls desc limit $2`, adminDatabase,

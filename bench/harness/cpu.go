@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// CPU returns the processor time that this process and all below it have used: the benchmark's own,
-// the service's, Temporal's and PostgreSQL's. Unlike rates it hardly depends on what else the machine
-// does. Processes that have ended are missed; 0 where it is not known.
+// CPU returns the processor time that this process and all below it have used: the benchmark's own, the service's,
+// Temporal's and PostgreSQL's. Unlike rates it hardly depends on what else the machine does. Ended processes are not
+// counted. It returns 0 if the time is not known.
 func CPU() time.Duration {
 	all := processes()
 	var sum int64

@@ -21,7 +21,7 @@ type Database struct {
 	dir string
 }
 
-// StartDatabase starts one.
+// StartDatabase starts a Database.
 func StartDatabase(ctx context.Context) (*Database, error) {
 	dir, err := privateDir()
 	if err != nil {
@@ -51,9 +51,9 @@ func privateDir() (string, error) {
 // EventColumns are the columns of the table of events, in the order in which rows for Copy have them.
 var EventColumns = []string{"position", "stream", "version", "id", "type", "account", "data", "meta", "recorded_at"}
 
-// CopyLog copies the events of items past the log's own statement; the service must be down. It takes positions for so many
-// events of each item, and calls write for each batch of items, two at a time, with the position before the batch's first
-// event. It returns the last position taken.
+// CopyLog copies the events of items past the log's own statement; the service must be down. It reserves positions for the given number of
+// events of each item. It calls write for each batch of items, two batches at a time, with the position before the batch's first event. It
+// returns the last position taken.
 func CopyLog(ctx context.Context, dsn string, items, events, batch int,
 	write func(ctx context.Context, pool *pgxpool.Pool, before int64, first, count int) error,
 ) (last int64, err error) {

@@ -4,10 +4,13 @@ import (
 	"context"
 	"fmt"
 	"sync/atomic"
+	"time"
 
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
 )
 
 const engineQueue = "bare"
@@ -39,6 +42,18 @@ func NewEngine(address string, workflow any, register func(worker.Registry)) (*E
 	return &Engine{client: c, worker: w, workflow: workflow}, nil
 }
 
+// NewBare is NewEngine for a workflow with one local activity that does nothing.
+func NewBare(address string) (*Engine, error) {
+	return NewEngine(address, bareWorkflow, func(w worker.Registry) { w.RegisterActivity(nothing) })
+}
+
+func nothing(context.Context) error { return nil }
+
+func bareWorkflow(ctx workflow.Context) error {
+	ctx = workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{StartToCloseTimeout: 10 * time.Second})
+	return workflow.ExecuteLocalActivity(ctx, nothing).Get(ctx, nil)
+}
+
 // One runs the workflow once.
 func (e *Engine) One(ctx context.Context) error {
 	run, err := e.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
@@ -48,6 +63,12 @@ func (e *Engine) One(ctx context.Context) error {
 		return err
 	}
 	return run.Get(ctx, nil)
+}
+
+// Open returns the number of open workflows of all kinds.
+func (e *Engine) Open(ctx context.Context) (int64, error) {
+	open, err := e.client.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{Query: "ExecutionStatus = 'Running'"})
+	return open.GetCount(), err
 }
 
 // Close stops the worker.

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Measure runs one on several clients until span has passed and returns how many finished a second.
+// Measure runs one on several clients until span has passed, and returns the rate per second.
 func Measure(ctx context.Context, span time.Duration, clients int, one func(context.Context) error) (float64, error) {
 	var done atomic.Int64
 	var failure atomic.Pointer[error]
@@ -33,7 +33,7 @@ func Measure(ctx context.Context, span time.Duration, clients int, one func(cont
 	return float64(done.Load()) / time.Since(began).Seconds(), ctx.Err()
 }
 
-// Times runs one on several clients, that often in all.
+// Times runs one on several clients, the given number of times in all.
 func Times(ctx context.Context, times, clients int, one func(context.Context) error) error {
 	var next atomic.Int64
 	group, ctx := errgroup.WithContext(ctx)

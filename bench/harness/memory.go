@@ -16,7 +16,7 @@ const (
 	resident     = "VmRSS"
 )
 
-// memoryOf reads one of those, in MiB; 0 where it is not known.
+// memoryOf reads one of these lines, in MiB; 0 = not known.
 func memoryOf(pid int, line string) int64 {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -47,14 +47,14 @@ func Median(figures []float64) float64 {
 	return figures[len(figures)/2]
 }
 
-// CPUOf returns the processor time that a process has used, 0 where it is not known. The machine's
-// other load does not count, so that it can be compared where wall time cannot.
+// CPUOf returns the processor time that a process has used; 0 = not known. Unlike wall time, it can be compared on a
+// busy machine.
 func CPUOf(pid int) time.Duration {
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0
 	}
-	_, rest, _ := strings.Cut(string(raw), ") ") // behind the name, which may hold anything
+	_, rest, _ := strings.Cut(string(raw), ") ") // after the name, which may contain any characters
 	fields := strings.Fields(rest)
 	if len(fields) < 13 {
 		return 0
@@ -67,8 +67,8 @@ func CPUOf(pid int) time.Duration {
 	return time.Duration(user+system) * time.Second / ticksPerSecond
 }
 
-// PeakMemory returns the most resident memory that each part has had, in MiB; of PostgreSQL its first process, which has
-// the shared memory.
+// PeakMemory returns the peak resident memory of each part, in MiB. For PostgreSQL, it is that of the first process, which has the shared
+// memory.
 func (s *Service) PeakMemory() (postgres, engine, service int64) {
 	p, t := s.PIDs()
 	return memoryOf(p, peakResident), memoryOf(t, peakResident), s.ServiceMemory()

@@ -14,7 +14,7 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// Platform is the service, seen by its clients: submissions over HTTP, ends over one WebSocket.
+// Platform is the service from the point of view of clients: submissions over HTTP, ends over one WebSocket.
 type Platform struct {
 	base   string
 	http   *http.Client
@@ -130,7 +130,7 @@ func (p *Platform) Polled(ctx context.Context, graph string) (time.Duration, err
 		}
 		switch status.Status {
 		case "pending", "in_progress":
-			time.Sleep(time.Millisecond) // as a client that is in a hurry
+			time.Sleep(time.Millisecond) // like a client that polls fast
 		case "completed":
 			return time.Since(began), nil
 		default:

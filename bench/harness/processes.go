@@ -16,7 +16,7 @@ type process struct {
 	ticks  int64 // of processor time
 }
 
-// processes reads the process table; a process that ends meanwhile is left out.
+// processes reads the process table. It leaves out processes that end meanwhile.
 func processes() map[int]process {
 	all := map[int]process{}
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
@@ -55,16 +55,45 @@ func below(all map[int]process, pid, ancestor int) bool {
 	return false
 }
 
-// cpuByPart returns the milliseconds of processor time that each part of the service has used. PostgreSQL's are divided
-// by database; what serves all of them, such as its checkpointer, is "pg shared".
+// cpuByPart returns the milliseconds of processor time that each part of the service has used. The time of PostgreSQL
+// is divided by database; processes that serve all databases, such as the checkpointer, count as "pg shared".
 func (s *Service) cpuByPart() map[string]float64 {
+	out := map[string]float64{}
+	s.eachProcess(func(part string, _ int, p process) {
+		out[part] += float64(p.ticks) * float64(time.Second/ticksPerSecond) / float64(time.Millisecond)
+	})
+	return out
+}
+
+// Memory returns the memory of each part of the service, in MB: the own pages of its processes, and their share of shared pages.
+func (s *Service) Memory() map[string]float64 {
+	out := map[string]float64{}
+	s.eachProcess(func(part string, pid int, _ process) {
+		if strings.HasPrefix(part, "pg ") {
+			part = "postgresql"
+		}
+		raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
+		if err != nil { // the process has ended
+			return
+		}
+		for line := range strings.Lines(string(raw)) {
+			var kb float64
+			if n, _ := fmt.Sscanf(line, "Pss: %f kB", &kb); n == 1 {
+				out[part] += kb * 1024 / 1e6
+			}
+		}
+	})
+	return out
+}
+
+// eachProcess calls do for each process of the service.
+func (s *Service) eachProcess(do func(part string, pid int, p process)) {
 	postgres, engine := s.PIDs()
 	service := 0
 	if s.service != nil {
 		service = s.service.PID()
 	}
 	all := processes()
-	out := map[string]float64{}
 	for pid, p := range all {
 		part := ""
 		switch {
@@ -77,13 +106,12 @@ func (s *Service) cpuByPart() map[string]float64 {
 		default:
 			continue
 		}
-		out[part] += float64(p.ticks) * float64(time.Second/ticksPerSecond) / float64(time.Millisecond)
+		do(part, pid, p)
 	}
-	return out
 }
 
-// postgresPart names what a process of PostgreSQL works for, from its title: "postgres: USER DATABASE [local] STATE" is
-// a connection's.
+// postgresPart returns the part to which a process of PostgreSQL belongs, from its title; that of a connection is
+// "postgres: USER DATABASE [local] STATE".
 func postgresPart(pid int) string {
 	title, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	fields := strings.Fields(string(bytes.TrimRight(title, "\x00")))

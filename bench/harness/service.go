@@ -1,5 +1,5 @@
-// Package harness starts what the benchmarks run against: private servers in a directory
-// that is removed at the end, and the service as a process of its own.
+// Package harness starts the servers and the service that the benchmarks measure: private servers in a directory that
+// is removed at the end, and the service as a separate process.
 package harness
 
 import (
@@ -92,12 +92,12 @@ func FreeAddress() (string, error) {
 	return l.Addr().String(), l.Close()
 }
 
-// Profile writes a CPU profile of the process with that address of profiles, over some seconds, to a file.
+// Profile writes a CPU profile over some seconds to a file. The process serves its profiles at the address.
 func Profile(ctx context.Context, address string, seconds int, path string) error {
 	return fetch(ctx, fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", address, seconds), path)
 }
 
-// Heap writes what is live on the heap of the process with that address of profiles to a file.
+// Heap writes a profile of the live heap to a file. The process serves its profiles at the address.
 func Heap(ctx context.Context, address, path string) error {
 	return fetch(ctx, fmt.Sprintf("http://%s/debug/pprof/heap?gc=1", address), path)
 }
@@ -136,7 +136,7 @@ func (s *Service) start(name string, args, env []string) (*child.Process, error)
 	return child.Start(child.Command{
 		Path: "bin/millrace", Args: append([]string{"serve", "--data", filepath.Join(s.Dir, "data", "service")}, args...),
 		Stdout: log, Stderr: log, Orphan: syscall.SIGTERM,
-		// What is measured is running nodes: jobs that repeat one graph would be answered from the cache.
+		// The node cache is off, because benchmarks measure running nodes and repeat the same graphs.
 		Env: append(append(os.Environ(), "MILLRACE_NODE_CACHE=0", "DATABASE_URL="+s.DatabaseURL,
 			"TEMPORAL_ADDRESS="+s.TemporalAddress, "MILLRACE_LOG=warn"), env...),
 	})
@@ -165,7 +165,7 @@ func (s *Service) await(ctx context.Context) error {
 	}
 }
 
-// ServiceMemory returns the service's peak resident memory in MiB, 0 where it is not known.
+// ServiceMemory returns the service's peak resident memory in MiB; 0 = not known.
 func (s *Service) ServiceMemory() int64 { return s.memory(peakResident) }
 
 // ResidentMemory returns the service's resident memory now, in MiB.

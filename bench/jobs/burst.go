@@ -31,8 +31,8 @@ type burst struct {
 	busy     int // lists that were refused
 }
 
-// runBurst prints how long submissions and lists take while jobs are submitted by clients as fast as they are accepted. A client
-// that is refused comes back after the time of Retry-After.
+// runBurst prints how long submissions and lists take while jobs are submitted by clients as fast as they are accepted. A refused client
+// tries again after the time in Retry-After.
 func runBurst(ctx context.Context, base string, jobs, clients int) error {
 	b := &burst{base: base, http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 2 * clients}}, lists: 4}
 	b.left.Store(int64(jobs))

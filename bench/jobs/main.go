@@ -13,9 +13,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"go.temporal.io/sdk/worker"
-	"go.temporal.io/sdk/workflow"
-
 	"github.com/millrace-dev/millrace/bench/harness"
 )
 
@@ -62,7 +59,7 @@ func run(ctx context.Context) (err error) {
 		"MILLRACE_NODE_CACHE=4294967296")...); err != nil {
 		return err
 	}
-	bare, err := harness.NewEngine(s.TemporalAddress, bareWorkflow, func(w worker.Registry) { w.RegisterActivity(nothing) })
+	bare, err := harness.NewBare(s.TemporalAddress)
 	if err != nil {
 		return err
 	}
@@ -121,7 +118,7 @@ func compare(ctx context.Context, bare *harness.Engine, jobs *harness.Platform, 
 	return nil
 }
 
-// rateAndCost returns how many finished a second, and the processor time of each in milliseconds.
+// rateAndCost returns the rate per second, and the processor time of each run in milliseconds.
 func rateAndCost(ctx context.Context, span time.Duration, clients int, one func(context.Context) error) (rate, millis float64, err error) {
 	before, began := harness.CPU(), time.Now()
 	rate, err = harness.Measure(ctx, span, clients, one)
@@ -159,10 +156,3 @@ func alone(ctx context.Context, s *harness.Service, bare *harness.Engine, jobs *
 }
 
 func round(d time.Duration) time.Duration { return d.Round(100 * time.Microsecond) }
-
-func nothing(context.Context) error { return nil }
-
-func bareWorkflow(ctx workflow.Context) error {
-	ctx = workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{StartToCloseTimeout: 10 * time.Second})
-	return workflow.ExecuteLocalActivity(ctx, nothing).Get(ctx, nil)
-}

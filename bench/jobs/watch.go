@@ -10,10 +10,10 @@ import (
 	"github.com/millrace-dev/millrace/bench/harness"
 )
 
-// watching is what is recorded of a burst beside its times.
+// watching selects the recordings of a burst besides its times.
 type watching struct {
 	profile    string // file of a CPU profile of the service; "" = none
-	statements int    // how many statements are printed; 0 = none
+	statements int    // number of statements to print
 	inner      string // internal address of the service
 }
 
@@ -36,7 +36,7 @@ func (w *watching) env() (env []string, err error) {
 // profiled is the length of a profile in seconds: shorter than a burst of 5,000 jobs.
 const profiled = 6
 
-// during records what happens while run runs, which does some units of work.
+// during makes the recordings while run does some units of work.
 func (w *watching) during(ctx context.Context, s *harness.Service, units int, run func() error) (err error) {
 	var meter *harness.Meter
 	if w.statements > 0 {

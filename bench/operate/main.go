@@ -1,6 +1,6 @@
-// Command operate measures what operators wait for: showing a job among 100,000 against among 100, and the
-// rebuild of all views from 500,000 events. The events are placed by one statement on a private PostgreSQL,
-// and the commands run in this process, so that nothing but their own work is timed.
+// Command operate measures commands of operators: showing a job among 100,000 jobs, relative to 100 jobs, and
+// rebuilding all views from 500,000 events. One statement inserts the events into a private PostgreSQL, and the
+// commands run in this process, so that only their own work is timed.
 package main
 
 import (
@@ -19,13 +19,13 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// What operators are promised.
+// The targets.
 const (
-	targetRatio = 1.2    // of jobs show, among many against among few
+	targetRatio = 1.2    // of jobs show, among many jobs relative to few
 	targetRate  = 10_000 // events per second of a rebuild of all views
 )
 
-// perJob is how many events each seeded job has.
+// perJob is the number of events of each seeded job.
 const perJob = 5
 
 type options struct{ jobs, few, rounds int }
@@ -64,7 +64,7 @@ func run(ctx context.Context, out io.Writer, o options) (err error) {
 	return err
 }
 
-// seeded makes a database of jobs that have succeeded, as far as the log and the checkpoints tell.
+// seeded makes a database of succeeded jobs. It fills only the log and the checkpoints.
 func seeded(ctx context.Context, admin, name, dsn string, jobs int) (string, error) {
 	pool, err := postgres.Open(ctx, admin, postgres.PoolOptions{})
 	if err != nil {

@@ -1,6 +1,5 @@
-// Command polls measures what clients do most: asking for a job's status while 50 jobs
-// run, with few jobs in the database and again with 100,000 finished ones, which are
-// seeded through the event log like real ones.
+// Command polls measures the most frequent request of clients, the status of a job, while 50 jobs run: first with few
+// jobs in the database, then with 100,000 finished jobs, which are seeded through the event log like real ones.
 package main
 
 import (

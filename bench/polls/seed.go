@@ -52,7 +52,7 @@ func seed(ctx context.Context, dsn string, count int) error {
 	return err
 }
 
-// life is all that happens to a job of three nodes.
+// life contains all events of a job of three nodes.
 func life(id job.ID, number float64) eventlog.Append {
 	const run = 1
 	ui := json.RawMessage(`{"text":["millrace"]}`)

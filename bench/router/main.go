@@ -1,9 +1,8 @@
-// Command router measures the model router against its parts: the latency it adds to a
-// provider that answers at once, its throughput beside a bare Temporal workflow with one activity
-// that makes the same HTTP call, and what a large answer costs in memory over the idle service. Both
-// sides use the same servers and the same provider, in turns and in one run; each figure stands beside its
-// baseline, with its target and whether it was met. The provider counts: every answer of the router that
-// was measured is one that the provider gave, none came from a record.
+// Command router measures the model router against its parts: the latency it adds to a provider that answers at once,
+// its throughput beside a bare Temporal workflow with one activity that makes the same HTTP call, and what a large
+// answer costs in memory over the idle service. Both sides use the same servers and the same provider, in turns and in
+// one run. Each figure is printed with its baseline, its target and whether it was met. The provider counts its
+// requests, which proves that every measured answer of the router came from the provider and none from a record.
 package main
 
 import (
@@ -27,6 +26,8 @@ func run(ctx context.Context) (err error) {
 	span := flag.Duration("span", 6*time.Second, "length of a round")
 	clients := flag.Int("clients", 64, "clients at once")
 	delay := flag.Duration("delay", 50*time.Millisecond, "of the provider, while throughput is measured")
+	sustained := flag.Duration("sustained", 0, "only send calls at a steady rate for this time, and watch the backlog of workflows")
+	rate := flag.Int("rate", 240, "calls a second of -sustained")
 	flag.Parse()
 	s, err := harness.Start(ctx)
 	if err != nil {
@@ -50,7 +51,11 @@ func run(ctx context.Context) (err error) {
 	if err := guarantees(ctx, s); err != nil {
 		return err
 	}
-	if err := large(ctx, s, p, r); err != nil { // first: what the others leave on the heap would hide it
+	if *sustained > 0 {
+		p.delay.Store(int64(*delay))
+		return steady(ctx, bare, r, *rate, *sustained)
+	}
+	if err := large(ctx, s, p, r); err != nil { // first, because the heap after the other parts would hide the effect
 		return err
 	}
 	if err := alone(ctx, p, r); err != nil {
@@ -152,8 +157,8 @@ func column(rows [][]float64, i int) float64 {
 	return harness.Median(figures)
 }
 
-// large passes an answer of 20 MB and watches the service's memory meanwhile. Idle is the service that has
-// answered one small call and nothing else.
+// large passes an answer of 20 MB through the service and watches its memory. The baseline is the service after one
+// small call.
 func large(ctx context.Context, s *harness.Service, p *provider, r *router) error {
 	if err := r.one(ctx); err != nil {
 		return err
@@ -184,7 +189,7 @@ func large(ctx context.Context, s *harness.Service, p *provider, r *router) erro
 	if failed != nil {
 		return failed
 	}
-	if peak := s.ServiceMemory(); peak > peakBefore { // the system's own record misses nothing between two looks
+	if peak := s.ServiceMemory(); peak > peakBefore { // the peak that the system records includes the time between two readings
 		most.Store(peak)
 	}
 	began = time.Now()

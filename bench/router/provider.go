@@ -99,13 +99,13 @@ func drain(ctx context.Context, c *http.Client, address string) (int64, error) {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		said, _ := io.ReadAll(io.LimitReader(resp.Body, 1000)) // the status is the error
+		said, _ := io.ReadAll(io.LimitReader(resp.Body, 1000)) // the body only explains the error
 		return 0, fmt.Errorf("%s answered %s: %s", address, resp.Status, said)
 	}
 	return io.Copy(io.Discard, resp.Body)
 }
 
-// router is the service, seen by its clients.
+// router is the service from the point of view of clients.
 type router struct {
 	base string
 	http *http.Client

@@ -12,10 +12,10 @@ import (
 	sim "github.com/millrace-dev/millrace/internal/sim/comfyui"
 )
 
-// loadTime is how long the simulated servers take to load a checkpoint, as a real one of this size does.
+// loadTime is the time in which the simulated servers load a checkpoint, about that of a real server for this size.
 const loadTime = 2 * time.Second
 
-// affinity queues ten graphs of two checkpoints in turns on two servers, each of which has both.
+// affinity queues ten graphs that alternate between two checkpoints, on two servers that have both.
 func (b *bench) affinity(ctx context.Context) error {
 	checkpoints := []string{"one.safetensors", "two.safetensors"}
 	all, err := startMachines(2, sim.Options{Checkpoints: checkpoints, Load: loadTime, Step: 10 * time.Millisecond})

@@ -82,12 +82,12 @@ func (c *client) fail(err error) {
 	}
 }
 
-// ended notes the end of a prompt, which may come before the answer that names it.
+// ended records the end of a prompt, which may arrive before the answer that names the prompt.
 func (c *client) ended(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	select {
-	case <-c.end(id): // it was said before
+	case <-c.end(id): // the end was recorded before
 	default:
 		close(c.ends[id])
 	}
@@ -134,7 +134,7 @@ func (c *client) await(ctx context.Context, id string) error {
 	}
 }
 
-// promptWithin bounds how long a prompt that is measured may take.
+// promptWithin bounds the duration of a measured prompt.
 const promptWithin = 2 * time.Minute
 
 // picture queues a graph, waits for its end, and fetches the one picture that it saves.
@@ -158,7 +158,7 @@ func (c *client) picture(ctx context.Context, g graph) error {
 	return c.fetch(ctx, files[0])
 }
 
-// file is a saved file as both sides name it.
+// file is a saved file in the form that both sides use.
 type file struct{ Filename, Subfolder, Type string }
 
 // files returns the files that a prompt saved, from its history.

@@ -18,8 +18,8 @@ const (
 	failovers     = 10
 )
 
-// failover kills the server that runs a segment, again and again, and measures when the log says that the server is lost,
-// and when another one runs the segment.
+// failover repeatedly kills the server that runs a segment, and measures the time until the log records the loss of the server and the time
+// until another server runs the segment.
 func (b *bench) failover(ctx context.Context) error {
 	all, err := startMachines(2, sim.Options{Step: 20 * time.Millisecond})
 	if err != nil {

@@ -9,7 +9,7 @@ func node(class string, inputs map[string]any) map[string]any {
 	return map[string]any{"class_type": class, "inputs": inputs}
 }
 
-// seed makes each graph another one: no cache may answer it.
+// seed makes each graph different, so that no cache has its results.
 var seed atomic.Int64
 
 // onePicture is the usual graph from text to one saved picture of side pixels.

@@ -22,8 +22,8 @@ const (
 	killServers = 3
 	killWorkers = 2
 	underLoad   = 8                // jobs at any time
-	betweenKill = 2 * time.Second  // and up to as much again
-	downFor     = time.Second      // of what was killed
+	betweenKill = 2 * time.Second  // and at most as much again
+	downFor     = time.Second      // downtime of a killed process
 	settles     = 10 * time.Minute // after the last kill
 )
 
@@ -186,7 +186,7 @@ func (l *loaded) start(ctx context.Context) {
 	}
 }
 
-// job returns the job that an execution belongs to, by the ids of its nodes.
+// job returns the job to which an execution belongs, by the ids of its nodes.
 func job(r sim.Run) string {
 	for _, id := range r.Nodes {
 		if name, ok := strings.CutSuffix(id, "-load"); ok {
@@ -212,8 +212,8 @@ func (l *loaded) submit(ctx context.Context) (string, error) {
 	return c.submit(ctx, g)
 }
 
-// errServersLost is the failure of a job of which two servers were killed while the same node ran. It is no loss: the node may
-// have killed them.
+// errServersLost is the failure of a job of which two servers were killed while the same node ran. It does not count as a loss, because the
+// node may have killed them.
 var errServersLost = errors.New("two of its servers were killed")
 
 // end waits for the end of a job. An end other than completed is an error.

@@ -1,9 +1,8 @@
-// Command servers measures Millrace as the one address of several ComfyUI servers against driving the servers directly:
-// the time it adds to a graph of one picture, the throughput of four servers, how soon a segment runs elsewhere when its
-// server is killed, whether anything is lost or done twice while drivers and servers are killed, and whether checkpoints
-// stay where they are loaded. Both sides are measured in turns, in one run, with the same client: Millrace speaks
-// ComfyUI's interface. The servers are simulated, which count what they execute; with COMFYUI=URL the added time is
-// measured on a real one, too.
+// Command servers compares Millrace as the single address of several ComfyUI servers with driving the servers directly. It measures the
+// time that Millrace adds to a graph of one picture, the throughput of four servers, how soon a segment runs elsewhere when its server is
+// killed, whether anything is lost or done twice while drivers and servers are killed, and whether checkpoints stay where they are loaded.
+// Both sides are measured in turns, in one run, with the same client: Millrace speaks ComfyUI's interface. The servers are simulated and
+// count their executions. With COMFYUI=URL, the added time is also measured on a real server.
 package main
 
 import (

@@ -69,7 +69,7 @@ func (b *bench) throughput(ctx context.Context) error {
 	})
 }
 
-// together returns the graphs a second that clients of one server each get through.
+// together returns the number of graphs per second of clients that each use one server.
 func together(ctx context.Context, span time.Duration, clients []*client, one func(*client) func(context.Context) error) (float64, error) {
 	var group sync.WaitGroup
 	var sum atomic.Int64

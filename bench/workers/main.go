@@ -1,7 +1,6 @@
-// Command workers measures what a fixed load costs on one, two and four worker processes: rate, processor time of all
-// processes together for each job, transactions and log of PostgreSQL, and connections. On a machine whose processors one
-// worker keeps busy the rate cannot rise; the cost of a job must not rise either. It exits with 2 where it does by more
-// than a tenth.
+// Command workers measures what a fixed load costs on one, two and four worker processes: rate, processor time of all processes together
+// for each job, transactions and log of PostgreSQL, and connections. If one worker keeps all processors of a machine busy, more workers
+// cannot raise the rate, but they must not raise the cost of a job either. The exit status is 2 if the cost rises by more than a tenth.
 package main
 
 import (
@@ -68,7 +67,7 @@ func run(ctx context.Context, o options) (err error) {
 	for round := range o.rounds {
 		numbers := []int{1, 2, 4}
 		if round%2 == 1 {
-			numbers = []int{4, 2, 1} // what drifts does so for all alike
+			numbers = []int{4, 2, 1} // in turns, so that drift affects all alike
 		}
 		for _, n := range numbers {
 			f, err := b.on(ctx, n)
@@ -84,7 +83,7 @@ func run(ctx context.Context, o options) (err error) {
 // figures are the results of one measurement, for each job.
 type figures struct {
 	rate, cpu, transactions, wal float64
-	idle                         float64 // transactions of a second with nothing to do, which the others leave out
+	idle                         float64 // transactions of an idle second, which are subtracted from the others
 	connections                  int
 }
 
@@ -132,7 +131,7 @@ func (b *bench) on(ctx context.Context, workers int) (f figures, err error) {
 	return f, nil
 }
 
-// idleFor is how long the processes are watched with nothing to do.
+// idleFor is the duration of the measurement of idle processes.
 const idleFor = 3 * time.Second
 
 // idle returns the usage of the processes in an idle second.
@@ -164,7 +163,7 @@ func (b *bench) read(ctx context.Context) (f figures, err error) {
 	return f, err
 }
 
-// one runs a job of three cheap nodes, another graph each time.
+// one runs a job of three cheap nodes, with a different graph each time.
 func (b *bench) one(ctx context.Context) error {
 	return b.jobs.One(ctx, fmt.Sprintf(`{"prompt":{
 	"1":{"class_type":"PrimitiveString","inputs":{"value":"mill %d"}},

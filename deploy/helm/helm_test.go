@@ -1,6 +1,6 @@
-// Package helm_test renders the chart as Helm does: what it makes is compared with golden files, every object is decoded into
-// the type of its kind without a field that Kubernetes does not know, and values that contradict each other are refused with
-// the remedy. It is a module of its own, so that the libraries of Helm and Kubernetes stay out of the program.
+// Package helm_test renders the chart as Helm does. It compares the output with golden files, decodes every object strictly into the type
+// of its kind, and checks that contradictory values are refused with a remedy. It is a separate module, so that the program does not depend
+// on the libraries of Helm and Kubernetes.
 package helm_test
 
 import (

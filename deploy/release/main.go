@@ -1,6 +1,6 @@
-// Command release makes what a release consists of: for linux and darwin on amd64 and arm64 an archive with both programs,
-// for linux packages for Debian and for RPM as well, a bill of materials for each, and the checksums of all. The same
-// sources make the same bytes: times are those of the commit.
+// Command release makes the files of a release: an archive with both programs for linux and darwin on amd64 and arm64, Debian and RPM
+// packages for linux, a bill of materials for each, and the checksums of all. The same sources give the same bytes, because all times are
+// those of the commit.
 //
 //	go run . -version v1.2.3 -out ../../dist
 package main

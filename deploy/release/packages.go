@@ -27,13 +27,21 @@ func (r Release) pack(t Target, dir, format string) (err error) {
 	if err != nil {
 		return err
 	}
+	contents, err := r.contents(dir, format)
+	if err != nil {
+		return err
+	}
 	info := nfpm.WithDefaults(&nfpm.Info{
 		Name: "millrace", Arch: t.Arch, Platform: t.OS, Version: r.Version, Section: "net", MTime: r.Time,
 		Maintainer: "The Millrace authors <maintainers@millrace.invalid>", Homepage: "https://github.com/millrace-dev/millrace", License: "MIT",
 		Description: "Runs ComfyUI-format node graphs as a durable service.\nOne program serves asset upload, model router and workflow cloud.",
 		Overridables: nfpm.Overridables{
-			Recommends: []string{"postgresql", "ffmpeg"},
-			Contents:   r.contents(dir),
+			Depends:    []string{postgresOf[format]},
+			Recommends: []string{"ffmpeg"},
+			Contents:   contents,
+			Scripts: nfpm.Scripts{
+				PostInstall: r.source("postinstall.sh"), PreRemove: r.source("preremove.sh"), PostRemove: r.source("postremove.sh"),
+			},
 		},
 	})
 	if err := nfpm.PrepareForPackager(info, format); err != nil {
@@ -47,16 +55,46 @@ func (r Release) pack(t Target, dir, format string) (err error) {
 	return packager.Package(info, f)
 }
 
-// contents are the files that a package installs.
-func (r Release) contents(dir string) files.Contents {
+// postgresOf names the package with the programs of PostgreSQL, by format.
+var postgresOf = map[string]string{"deb": "postgresql", "rpm": "postgresql-server"}
+
+// source returns the path of a file of the packages in the sources.
+func (r Release) source(name string) string {
+	return filepath.Join(r.Root, "deploy", "release", "package", name)
+}
+
+// contents are the files that a package installs: the programs, the service with its user and its settings, completions of
+// shells, the manual and the licence.
+func (r Release) contents(dir, format string) (files.Contents, error) {
 	var all files.Contents
-	for _, p := range r.Programs {
+	add := func(source, destination, kind string, mode os.FileMode) {
 		all = append(all, &files.Content{
-			Source: filepath.Join(dir, p.Name), Destination: "/usr/bin/" + p.Name, FileInfo: &files.ContentFileInfo{Mode: 0o755, MTime: r.Time},
+			Source: source, Destination: destination, Type: kind, FileInfo: &files.ContentFileInfo{Mode: mode, MTime: r.Time},
 		})
 	}
-	return append(all, &files.Content{
-		Source: filepath.Join(r.Root, "LICENSE"), Destination: "/usr/share/doc/millrace/copyright",
-		FileInfo: &files.ContentFileInfo{Mode: 0o644, MTime: r.Time},
-	})
+	for _, p := range r.Programs {
+		add(filepath.Join(dir, p.Name), "/usr/bin/"+p.Name, files.TypeFile, 0o755)
+	}
+	add(r.source("millrace.service"), "/usr/lib/systemd/system/millrace.service", files.TypeFile, 0o644)
+	add(r.source("millrace.sysusers"), "/usr/lib/sysusers.d/millrace.conf", files.TypeFile, 0o644)
+	add(r.source("millrace.env"), "/etc/millrace/millrace.env", files.TypeConfigNoReplace, 0o640) // it may have secrets
+	add(filepath.Join(r.Root, "LICENSE"), "/usr/share/doc/millrace/copyright", files.TypeFile, 0o644)
+	for _, own := range []string{"/etc/millrace", "/usr/share/doc/millrace"} {
+		add("", own, files.TypeDir, 0o755) // rpm removes only directories that the package lists
+	}
+	for _, c := range completions {
+		to := c.deb
+		if format == "rpm" {
+			to = c.rpm
+		}
+		add(filepath.Join(r.manual(), c.shell), to, files.TypeFile, 0o644)
+	}
+	pages, err := filepath.Glob(filepath.Join(r.manual(), "*.1"))
+	if err != nil {
+		return nil, err
+	}
+	for _, page := range pages {
+		add(page, "/usr/share/man/man1/"+filepath.Base(page), files.TypeFile, 0o644)
+	}
+	return all, nil
 }

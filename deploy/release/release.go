@@ -19,7 +19,7 @@ import (
 // Target is a system for which a release is made.
 type Target struct{ OS, Arch string }
 
-// Targets are all of them.
+// Targets are all targets.
 var Targets = []Target{{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}}
 
 // parseTargets reads targets as in linux/amd64,darwin/arm64; "" means all.
@@ -46,7 +46,7 @@ type Program struct {
 	Profile            string // file of a CPU profile by which the compiler optimises; "" = none
 }
 
-// Release is what is made.
+// Release lists the files of a release.
 type Release struct {
 	Version  string
 	Out      string // directory
@@ -57,12 +57,15 @@ type Release struct {
 	Log      func(string)
 }
 
-// Make makes everything anew.
+// Make makes all files again.
 func (r Release) Make() error {
 	if err := os.RemoveAll(r.Out); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(r.Out, 0o755); err != nil {
+		return err
+	}
+	if err := r.writeManual(); err != nil {
 		return err
 	}
 	for i, t := range r.Targets {
@@ -116,7 +119,7 @@ func (r Release) build(t Target, p Program, to string) error {
 	return nil
 }
 
-// name is how the files of a target begin.
+// name is the prefix of the files of a target.
 func (r Release) name(t Target) string {
 	return fmt.Sprintf("millrace_%s_%s_%s", strings.TrimPrefix(r.Version, "v"), t.OS, t.Arch)
 }
@@ -160,7 +163,7 @@ func (r Release) add(w *tar.Writer, path, name string, mode int64) error {
 	return err
 }
 
-// image puts the service where the Dockerfile takes it from.
+// image copies the service to the path from which the Dockerfile copies it.
 func (r Release) image(t Target, dir string) error {
 	to := filepath.Join(r.Out, "image", t.Arch)
 	if err := os.MkdirAll(to, 0o755); err != nil {

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime/debug"
 	"strings"
 	"testing"
@@ -117,6 +118,63 @@ func TestThePackageIsOneForDebian(t *testing.T) {
 	require.NoError(t, err)
 	require.Regexp(t, `-rwxr-xr-x root/root .* \./usr/bin/millrace\n`, string(contents))
 	require.Regexp(t, `-rwxr-xr-x root/root .* \./usr/bin/millrace-temporal\n`, string(contents))
+	require.Regexp(t, `-rw-r----- root/root .* \./etc/millrace/millrace\.env\n`, string(contents), "it may have secrets")
+	for _, path := range []string{
+		"/usr/lib/systemd/system/millrace.service", "/usr/lib/sysusers.d/millrace.conf", "/usr/share/man/man1/millrace.1",
+		"/usr/share/bash-completion/completions/millrace", "/usr/share/zsh/vendor-completions/_millrace",
+		"/usr/share/fish/vendor_completions.d/millrace.fish",
+	} {
+		require.Regexp(t, `-rw-r--r-- root/root .* \.`+regexp.QuoteMeta(path)+`\n`, string(contents))
+	}
+	needs, err := exec.Command(tool, "--field", file, "Depends").Output()
+	require.NoError(t, err)
+	require.Equal(t, "postgresql\n", string(needs), "the service starts a PostgreSQL of its own")
+	control := t.TempDir()
+	require.NoError(t, exec.Command(tool, "--control", file, control).Run())
+	for _, script := range []string{"postinst", "prerm", "postrm"} {
+		require.NoError(t, exec.Command("sh", "-n", filepath.Join(control, script)).Run(), script)
+	}
+	settings, err := os.ReadFile(filepath.Join(control, "conffiles"))
+	require.NoError(t, err)
+	require.Equal(t, "/etc/millrace/millrace.env\n", string(settings), "an upgrade keeps what the operator has written")
+}
+
+// TestThePackageIsOneForRPM installs it below a directory with rpm's own tool, where that is installed.
+func TestThePackageIsOneForRPM(t *testing.T) {
+	t.Parallel()
+	tool, err := exec.LookPath("rpm")
+	if err != nil {
+		t.Skip("SKIPPED: rpm is not installed")
+	}
+	r := small(t, filepath.Join(t.TempDir(), "out"))
+	r.Targets = r.Targets[:1]
+	require.NoError(t, r.Make())
+	file, root := filepath.Join(r.Out, "millrace_1.2.3_linux_amd64.rpm"), t.TempDir()
+	ask := func(args ...string) string {
+		out, err := exec.Command(tool, args...).Output()
+		require.NoError(t, err, args)
+		return string(out)
+	}
+	require.Contains(t, ask("-qp", "--requires", file), "postgresql-server\n", "the service starts a PostgreSQL of its own")
+	require.Equal(t, "/etc/millrace/millrace.env\n", ask("-qpc", file), "an upgrade keeps what the operator has written")
+	for _, script := range []string{"%{POSTIN}", "%{PREUN}", "%{POSTUN}"} {
+		check := exec.Command("sh", "-n")
+		check.Stdin = strings.NewReader(ask("-qp", "--qf", script, file))
+		require.NoError(t, check.Run(), script)
+	}
+	ask("--root", root, "--initdb")
+	ask("--root", root, "-i", "--nodeps", "--noscripts", file)
+	for _, path := range []string{
+		"usr/bin/millrace", "usr/lib/systemd/system/millrace.service", "usr/lib/sysusers.d/millrace.conf",
+		"usr/share/zsh/site-functions/_millrace", "usr/share/man/man1/millrace.1",
+	} {
+		require.FileExists(t, filepath.Join(root, path))
+	}
+	ask("--root", root, "-e", "--nodeps", "--noscripts", "millrace")
+	for _, path := range []string{"usr/bin/millrace", "usr/share/doc/millrace", "etc/millrace"} {
+		require.NoDirExists(t, filepath.Join(root, path))
+		require.NoFileExists(t, filepath.Join(root, path))
+	}
 }
 
 func TestBadTargetsAndVersionsAreRefused(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/comfyui/processes"
 	"github.com/millrace-dev/millrace/internal/comfyui/weights"
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/pool"
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/operate/servers"
@@ -31,7 +32,8 @@ import (
 func (in *Instance) openServers(ctx context.Context) error {
 	store := serverstore.New(in.pool, in.events)
 	in.servers = placement.New(store, in.dialServer, in.classes, in.name, placement.Options{
-		Silence: in.cfg.Servers.Silence, Lacks: packroutes.Lacking(in.settings.packRoutes), Log: in.log,
+		Silence: in.cfg.Servers.Silence, Lacks: packroutes.Lacking(in.settings.packRoutes), Pools: in.OperatedPools().Store.Pools,
+		Home: in.cfg.HomeOf, Log: in.log,
 	})
 	for _, fixed := range in.fixedServers() {
 		if len(in.roles) == 0 {
@@ -88,7 +90,7 @@ func (in *Instance) startServers(ctx context.Context, group *errgroup.Group) {
 		return in.follow(ctx, func(events []eventlog.Recorded) {
 			for _, e := range events {
 				switch e.Type {
-				case server.TypeRegistered, server.TypeDrained, server.TypeResumed, server.TypeRemoved, server.TypeExpired:
+				case pool.TypeApplied, server.TypeRegistered, server.TypeDrained, server.TypeResumed, server.TypeRemoved, server.TypeExpired:
 					in.servers.Notify()
 					in.servers.Freed()
 				case job.TypeSegmentEnded: // in another process, which has freed its slot on the server
@@ -103,9 +105,8 @@ func (in *Instance) startServers(ctx context.Context, group *errgroup.Group) {
 		group.Go(func() error { return in.own.Run(ctx, processDir(in.cfg), records, in.servers.Servers, in.log) })
 		group.Go(func() error { return in.servers.Watch(ctx) })
 		group.Go(func() error { return in.servers.Serve(ctx) })
-		group.Go(func() error {
-			return weights.Run(ctx, in.servers, records, in.assets, in.blobs, weights.Options{Reserve: in.cfg.DiskReserve, Log: in.log})
-		})
+		options := weights.Options{Reserve: in.cfg.DiskReserve, Links: in.signer, Log: in.log}
+		group.Go(func() error { return weights.Run(ctx, in.servers, records, in.assets, in.blobs, options) })
 		group.Go(func() error {
 			serverstore.Listen(ctx, in.cfg.SessionURL(), in.name, in.servers.Granted, in.log)
 			return nil

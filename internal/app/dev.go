@@ -2,13 +2,9 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"net"
-	"net/http"
 	"path/filepath"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -125,21 +121,6 @@ func checkEditor(cfg config.Config) error {
 	return files.Close()
 }
 
-// Simulate serves the simulator on a listener until ctx ends.
-func Simulate(ctx context.Context, l net.Listener, opts sim.Options) error {
-	simulator := sim.New(opts)
-	defer simulator.Close()
-	server := &http.Server{
-		Handler: simulator, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(opts.Log.Handler(), slog.LevelDebug),
-	}
-	stopped := context.AfterFunc(ctx, func() { server.Close() }) //nolint:errcheck // the server has no state
-	defer stopped()
-	if err := server.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("provider simulator: %w", err)
-	}
-	return nil
-}
-
 // withSimulator starts a simulator for local mode, on a loopback port of its own, unless the configuration names one.
 // run serves it.
 func withSimulator(cfg *config.Config, log *slog.Logger) (run func(context.Context) error, err error) {
@@ -152,6 +133,6 @@ func withSimulator(cfg *config.Config, log *slog.Logger) (run func(context.Conte
 	}
 	cfg.Router.Simulator = "http://" + listener.Addr().String()
 	return func(ctx context.Context) error {
-		return Simulate(ctx, listener, sim.Options{Log: log})
+		return sim.Serve(ctx, listener, sim.Options{Log: log})
 	}, nil
 }

@@ -50,7 +50,7 @@ func serveWithAHeldTail(t *testing.T) serving {
 			require.NoError(t, <-ended)
 		}
 	})
-	run(func() error { return app.Simulate(ctx, simulated, sim.Options{Log: quiet}) })
+	run(func() error { return sim.Serve(ctx, simulated, sim.Options{Log: quiet}) })
 	run(func() error { return app.Serve(ctx, cfg, []app.Role{app.Worker}, quiet, nil) })
 
 	proxy := pgtest.NewProxy(t, s.dsn)

@@ -329,7 +329,7 @@ func (in *Instance) graphActivities(stops *activities.Stops) *activities.Graph {
 	return activities.NewGraph(activities.Deps{
 		Events: in.events, Types: in.types, Sources: in.sources(), Assets: in.files, Jobs: in.jobs, Tiers: in.tiers,
 		Classes: in.classes, Partners: in.partners(), Segments: in.segments(), Limits: in.limits(), Graphs: in.graphs,
-		Values: nodevalue.New(in.values, valueMemory, maxValue),
+		Values: nodevalue.New(in.values, valueMemory, maxValue, valueRecency),
 		Files:  func(run job.RunRef, id string) activities.NodeFiles { return in.files.ForNode(run, id) },
 		Cache:  in.nodeCache(), Bus: in.bus, Stops: stops, Marks: jobstore.NewNodeMarks(in.pool, in.worker),
 		MaxPixels: in.cfg.MaxPixels, NodeTimeout: in.cfg.NodeTimeout, Worker: in.name, Log: in.log,
@@ -338,8 +338,9 @@ func (in *Instance) graphActivities(stops *activities.Stops) *activities.Graph {
 }
 
 const (
-	valueMemory = 256 << 20 // bytes of recent values that are also kept in memory
-	maxValue    = 16 << 30  // bytes of one stored value: far above the pixel cap times 16
+	valueMemory  = 256 << 20       // bytes of recent values that are also kept in memory,
+	valueRecency = 2 * time.Minute // and for how long, so that a service at rest is small
+	maxValue     = 16 << 30        // bytes of one stored value: far above the pixel cap times 16
 )
 
 // openBlobs opens the store of files: the bucket, if one is configured, otherwise the data directory.

@@ -120,7 +120,7 @@ func (in *Instance) openMetrics(ctx context.Context, group *errgroup.Group) *met
 	m.Counter("millrace_database_statements_total", "Statements that this process has sent to the database.", func() float64 {
 		return float64(in.statements.Load())
 	})
-	m.Gauge("millrace_workflow_tasks_late", "Jobs that do not go on because their workflow task is late, as this worker found them.",
+	m.Gauge("millrace_workflow_tasks_late", "Jobs that do not go on because a task is late or fails repeatedly, as this worker found them.",
 		func() float64 { return float64(in.late.Load()) })
 	m.Streams(in.hub)
 	m.Engine(readiness{in}.temporal)

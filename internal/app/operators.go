@@ -26,6 +26,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/histories"
 	"github.com/millrace-dev/millrace/internal/operate/jobs"
 	"github.com/millrace-dev/millrace/internal/operate/metrics"
+	"github.com/millrace-dev/millrace/internal/operate/pools"
 	"github.com/millrace-dev/millrace/internal/operate/queues"
 	"github.com/millrace-dev/millrace/internal/operate/sessions"
 	"github.com/millrace-dev/millrace/internal/operate/views"
@@ -35,6 +36,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
+	"github.com/millrace-dev/millrace/internal/postgres/poolstore"
 	"github.com/millrace-dev/millrace/internal/postgres/webhookstore"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/internal/telemetry"
@@ -132,14 +134,13 @@ func (in *Instance) adminHandler(metrics http.Handler) (http.Handler, error) {
 	engine := histories.Served(in.client, in.payloads, in.log)
 	return admin.New(admin.Deps{
 		Jobs: jobs.Service{
-			Histories: jobs.Histories{Pool: in.pool, Blobs: func(context.Context) (blob.Store, error) { return in.blobs, nil }},
-			Engine:    engine,
-			Change:    func(_ context.Context, work func(*jobs.Changes) error) error { return work(in.JobChanges()) },
+			Histories: jobs.Histories{Pool: in.pool, Blobs: func(context.Context) (blob.Store, error) { return in.blobs, nil }}, Engine: engine,
+			Change: func(_ context.Context, work func(*jobs.Changes) error) error { return work(in.JobChanges()) },
 		},
 		Calls:  calls.New(in.pool, in.calls, func(context.Context) (blob.Store, error) { return in.blobs, nil }, engine, operate.Session{}),
 		Assets: assets.New(in.pool, engine), Events: events.Service{Pool: in.pool, Registry: in.types},
 		Views: shared.Views, Queues: shared.Queues, Accounts: shared.Accounts, Servers: shared.Servers, Webhooks: shared.Webhooks,
-		Sessions: sessions.New(in.pool, in.events), Weights: in.OperatedWeights(),
+		Sessions: shared.Sessions, Weights: shared.Weights, Pools: shared.Pools,
 		Deployments: in.OperatedDeployments(), Doctor: shared.Doctor, Metrics: metrics, TrustedProxies: in.cfg.Proxies, Log: in.log,
 	}, in.cfg.AdminToken)
 }
@@ -160,6 +161,11 @@ func (in *Instance) OperatedWeights() *weights.Service {
 	}
 }
 
+// OperatedPools returns the service of operators for pools of machines.
+func (in *Instance) OperatedPools() *pools.Service {
+	return &pools.Service{Store: poolstore.New(in.pool, in.events), Servers: in.OperatedServers().Store}
+}
+
 // OperatedDeployments returns the service of operators for deployments.
 func (in *Instance) OperatedDeployments() *deployments.Service {
 	return &deployments.Service{
@@ -173,7 +179,7 @@ func (in *Instance) operated() consoleoperators.Services {
 	return consoleoperators.Services{
 		Queues: queues.New(in.pool, in.events), Views: views.Service{Pool: in.pool, Events: in.events, Base: in.cfg.PublicURL},
 		Accounts: accounts.New(in.pool, in.events, in.storage), Webhooks: in.OperatedWebhooks(), Servers: in.OperatedServers(),
-		Doctor: in.doctor(),
+		Sessions: sessions.New(in.pool, in.events), Weights: in.OperatedWeights(), Pools: in.OperatedPools(), Doctor: in.doctor(),
 	}
 }
 

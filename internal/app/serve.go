@@ -173,7 +173,7 @@ func Serve(ctx context.Context, cfg config.Config, roles []Role, log *slog.Logge
 		group.Go(func() error { return serveHTTP(ctx, listener, handler, cfg.StopAfter) })
 		if ready != nil {
 			group.Go(func() error {
-				if in.awaitWorkers(ctx) {
+				if in.awaitReady(ctx) {
 					ready("http://" + listener.Addr().String())
 				}
 				return nil

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/millrace-dev/millrace/activities/upkeep"
 	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/about"
 	apiassets "github.com/millrace-dev/millrace/api/assets"
@@ -32,6 +33,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/comfyui/catalogue"
 	"github.com/millrace-dev/millrace/internal/config/version"
 	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/deployment"
 	"github.com/millrace-dev/millrace/internal/domain/hidden"
 	"github.com/millrace-dev/millrace/internal/domain/job"
@@ -44,6 +46,7 @@ import (
 	modelrouter "github.com/millrace-dev/millrace/internal/partner/router"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
+	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
 	"github.com/millrace-dev/millrace/internal/postgres/deploymentstore"
 	"github.com/millrace-dev/millrace/internal/postgres/keystore"
 	"github.com/millrace-dev/millrace/internal/postgres/livestore"
@@ -60,6 +63,7 @@ import (
 	hiddenview "github.com/millrace-dev/millrace/projections/hidden"
 	"github.com/millrace-dev/millrace/projections/jobindex"
 	"github.com/millrace-dev/millrace/projections/jobs"
+	"github.com/millrace-dev/millrace/projections/serverusage"
 	"github.com/millrace-dev/millrace/projections/stats"
 	"github.com/millrace-dev/millrace/projections/usage"
 )
@@ -164,18 +168,19 @@ func (r readiness) workers(ctx context.Context) about.Part {
 	return p
 }
 
-// awaitWorkers waits until a worker has announced itself, if this process runs some; false if ctx ends before that.
-func (in *Instance) awaitWorkers(ctx context.Context) bool {
-	for in.has(Worker) && !(readiness{in}).workers(ctx).OK {
-		if postgres.Pause(ctx, workersPoll) != nil {
+// awaitReady waits, in a process that runs workers too, until one has announced itself and the process has read the log to its end;
+// false if ctx ends before that.
+func (in *Instance) awaitReady(ctx context.Context) bool {
+	for r := (readiness{in}); in.has(Worker) && (r.following() != nil || !r.workers(ctx).OK); {
+		if postgres.Pause(ctx, readyPoll) != nil {
 			return false
 		}
 	}
 	return ctx.Err() == nil
 }
 
-// workersPoll is the interval between two checks whether a starting process has workers.
-const workersPoll = 20 * time.Millisecond
+// readyPoll is the interval between two checks whether a starting process is ready.
+const readyPoll = 20 * time.Millisecond
 
 // JobService accepts commands on jobs.
 func (in *Instance) JobService() *job.Service {
@@ -189,7 +194,9 @@ func (in *Instance) JobService() *job.Service {
 	if in.settings.mode == account.ModeKeys {
 		deps.Credentials = credentials.Submitted{Keys: in.auth}
 	}
-	return job.NewService(deps)
+	service := job.NewService(deps)
+	service.Deployments = in.Deployments(service)
+	return service
 }
 
 // Deployments accepts commands on deployments, and calls, which it submits to jobs.
@@ -250,10 +257,10 @@ func (in *Instance) newSurfaces(ctx context.Context) (*surfaces, error) {
 // openEdge makes what all surfaces share. Cookies are credentials if there is a web editor.
 func (s *surfaces) openEdge(ctx context.Context) (err error) {
 	s.deployments = s.in.Deployments(s.submit)
+	s.service.Deployments = s.deployments
 	s.called = called.New(called.Deps{
 		Deployments: s.deployments, Jobs: s.submit, Reader: s.reader, Sources: s.in.sources(), Queue: s.in.jobs, Ends: s.ends,
-		Keys: keystore.New(s.in.pool), Links: s.in.signer, Logger: s.in.log,
-		MaxWaits: s.in.cfg.MaxSockets,
+		Keys: keystore.New(s.in.pool), Links: s.in.signer, Logger: s.in.log, MaxWaits: s.in.cfg.MaxSockets,
 	})
 	deps := edge.Deps{
 		Auth: s.in.auth, KeysOfV2: s.in.keys, Space: readiness{s.in}, Storage: s.in.storage, Logger: s.in.log, Deployments: s.deployments,
@@ -340,11 +347,15 @@ func (s *surfaces) pictures() *media.Surface {
 
 // assets builds the assets of the v2 contract and the library of editors.
 func (s *surfaces) assets() *apiassets.Surface {
+	service := s.in.assetService(s.in.uploads)
 	return apiassets.New(apiassets.Deps{
-		Edge: s.edge, Files: s.in.files, Assets: s.in.assetService(s.in.uploads), View: assets.NewReader(s.in.pool, s.in.types, nil),
+		Edge: s.edge, Files: s.in.files, Assets: service, View: assets.NewReader(s.in.pool, s.in.types, nil),
 		Keys: keystore.New(s.in.pool), Links: s.in.signer, Internet: outbound.New(outbound.Options{}), Exports: s.in.exportService(),
 		Downloads: s.in.downloadRecords(),
-	}, apiassets.Options{MaxUpload: s.in.cfg.MaxUpload, UploadIdle: s.in.cfg.UploadIdle, Editor: s.files != nil})
+		Resumable: &asset.Resumable{Uploads: assetstore.Uploads{Store: s.in.assets}, Service: service, Blobs: s.in.blobs},
+	}, apiassets.Options{
+		MaxUpload: s.in.cfg.MaxUpload, MaxResumable: upkeep.MaxWeight, UploadIdle: s.in.cfg.UploadIdle, Editor: s.files != nil,
+	})
 }
 
 // router builds the model router.
@@ -361,7 +372,7 @@ func (s *surfaces) router() *router.Surface {
 // editorAPI builds what a graph editor reads besides jobs and files.
 func (s *surfaces) editorAPI() *editor.Surface {
 	return editor.New(editor.Deps{
-		Edge: s.edge, Classes: s.in.classes, NodeFiles: s.in.files, Servers: s.offered,
+		Edge: s.edge, Classes: s.in.classes, NodeFiles: s.in.files, Servers: s.offered, Own: s.deployments.Classes,
 		Userdata: userdata.Service{Store: accountstore.NewUserdata(s.in.pool, s.in.events).Within(s.in.storage), Blobs: s.in.blobs},
 	})
 }
@@ -385,8 +396,8 @@ func (s *surfaces) console(pictures *media.Surface) *console.Surface {
 		Own: own.Deps{
 			Assets: shelf, Deleter: s.in.assetService(s.in.uploads), Files: files,
 			Endpoints: s.in.webhookService(), Deliveries: webhookstore.New(s.in.pool, s.in.events),
-			Accounts: &operated.Accounts, Usage: usage.NewReader(s.in.pool),
+			Accounts: &operated.Accounts, Usage: usage.NewReader(s.in.pool), Servers: serverusage.NewReader(s.in.pool),
 		},
-		Operators: &operated, Deployed: s.deployments,
+		Operators: &operated, Deployed: s.deployments, Shadows: s.in.OperatedDeployments(),
 	})
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/millrace-dev/millrace/activities"
 	"github.com/millrace-dev/millrace/activities/upkeep"
+	"github.com/millrace-dev/millrace/internal/comfyui/machines"
 	"github.com/millrace-dev/millrace/internal/config"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
@@ -68,6 +69,7 @@ func (in *Instance) startWorker(ctx context.Context, group *errgroup.Group) {
 		group.Go(func() error { return assets.Run(ctx) })
 		in.startExports(ctx, group)
 		in.startModels(ctx, group)
+		in.startPools(ctx, group)
 		runs := in.graphActivities(stops)
 		in.startCache(ctx, group, runs)
 		onServers := worker.NewSegments(in.client, runs, worker.Options{
@@ -209,28 +211,11 @@ func (in *Instance) nodeCache() *nodecache.Cache {
 	}
 }
 
-// shortenEvery is the interval between two evictions.
-const shortenEvery = time.Minute
-
 // startCache keeps the node cache of graph runs within its bounds.
 func (in *Instance) startCache(ctx context.Context, group *errgroup.Group, runs *activities.Graph) {
-	if runs.Cache == nil {
-		return
+	if runs.Cache != nil {
+		group.Go(func() error { return runs.Cache.Run(ctx, runs.Values.ForgetCached, in.log) })
 	}
-	group.Go(func() error {
-		tick := time.NewTicker(shortenEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return nil
-			case <-tick.C:
-			}
-			if err := runs.Cache.Shorten(ctx, runs.Values.ForgetCached); err != nil && ctx.Err() == nil {
-				in.log.Warn("node cache eviction failed; the next sweep will retry", "error", err)
-			}
-		}
-	})
 }
 
 // chooser returns the service that finds the files of an export, for the API and the worker.
@@ -266,6 +251,21 @@ func (in *Instance) startExports(ctx context.Context, group *errgroup.Group) {
 	group.Go(func() error { return sweeper.Run(ctx) })
 	group.Go(func() error { return fetches.Run(ctx) })
 	group.Go(func() error { return packer.Run(ctx) })
+}
+
+// startPools runs the pools of machines.
+func (in *Instance) startPools(ctx context.Context, group *errgroup.Group) {
+	pools := in.OperatedPools()
+	keeper := &machines.Keeper{
+		Pools: pools.Store, Servers: pools.Servers, Placement: in.servers, Log: in.log, Allow: in.cfg.Webhooks.Allow,
+		Allowed: in.cfg.Servers.PoolCommands || in.cfg.PrivateServers != "", Wire: outbound.New(outbound.Options{}),
+	}
+	group.Go(func() error { return sweep.NewPoolReviver(in.client, pools.Store, in.log).Run(ctx) })
+	group.Go(func() error {
+		return worker.NewPools(in.client, &upkeep.Machines{Keeper: keeper}, worker.Options{
+			TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter, Deployment: in.deployment(),
+		}).Run(ctx)
+	})
 }
 
 // downloads returns the service that fetches addresses for accounts, through the guard that refuses internal addresses.

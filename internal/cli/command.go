@@ -26,6 +26,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/deployments"
 	"github.com/millrace-dev/millrace/internal/operate/events"
 	"github.com/millrace-dev/millrace/internal/operate/jobs"
+	"github.com/millrace-dev/millrace/internal/operate/pools"
 	"github.com/millrace-dev/millrace/internal/operate/queues"
 	"github.com/millrace-dev/millrace/internal/operate/servers"
 	"github.com/millrace-dev/millrace/internal/operate/sessions"
@@ -67,9 +68,10 @@ Start with:  millrace dev`,
 		group(s, assets.Actions, onDatabase(assetService)), group(s, events.Actions, openEvents),
 		group(s, views.Actions, onLog(viewService)), group(s, accounts.Actions, onLog(accountService)),
 		group(s, accounts.Keys, onLog(accountService)), group(s, queues.Actions, onLog(queueService)),
-		group(s, servers.Actions, openServers), group(s, weights.Actions, openWeights), group(s, webhooks.Actions, openWebhooks),
+		group(s, servers.Actions, openServers), group(s, weights.Actions, openWeights), group(s, pools.Actions, openPools),
+		group(s, webhooks.Actions, openWebhooks),
 		group(s, sessions.Actions, onLog(sessionService)),
-		group(s, deployments.Actions, openDeployments), deployCommand(s),
+		group(s, deployments.Actions, openDeployments), deployCommand(s), manCommand(s),
 	)
 	arrange(root)
 	finish(root)
@@ -81,10 +83,10 @@ var sections = []struct {
 	title    string
 	commands []string
 }{
-	{"Run:", []string{"dev", "serve", "migrate", "sim"}},
+	{"Run:", []string{"dev", "serve", "migrate", "sim", "man"}},
 	{"Graphs and work:", []string{"deploy", "deployments", "jobs", "calls", "assets", "nodes", "models"}},
 	{"Accounts:", []string{"accounts", "keys", "sessions", "webhooks"}},
-	{"Operate:", []string{"doctor", "servers", "weights", "queue", "views", "events", "workers", "histories"}},
+	{"Operate:", []string{"doctor", "servers", "weights", "pool", "queue", "views", "events", "workers", "histories"}},
 }
 
 // arrange puts the commands of the program into sections.

@@ -13,7 +13,8 @@ import (
 
 // withoutJSON are the commands that answer with no data: programs that run until they are ended, and those that write files or progress.
 var withoutJSON = []string{
-	"millrace dev", "millrace serve", "millrace sim comfyui", "millrace migrate", "millrace histories export", "millrace models check",
+	"millrace dev", "millrace serve", "millrace sim comfyui", "millrace migrate", "millrace histories export", "millrace man",
+	"millrace models check",
 }
 
 func TestEveryCommandThatAnswersHasJSON(t *testing.T) {

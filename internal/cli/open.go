@@ -19,6 +19,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/deployments"
 	"github.com/millrace-dev/millrace/internal/operate/events"
 	"github.com/millrace-dev/millrace/internal/operate/jobs"
+	"github.com/millrace-dev/millrace/internal/operate/pools"
 	"github.com/millrace-dev/millrace/internal/operate/queues"
 	"github.com/millrace-dev/millrace/internal/operate/servers"
 	"github.com/millrace-dev/millrace/internal/operate/sessions"
@@ -152,6 +153,11 @@ func openWeights(ctx context.Context, s *shell.Shell, work func(*weights.Service
 		o.Session = s.Session()
 		return work(o)
 	})
+}
+
+// openPools opens the operators' service for pools of machines.
+func openPools(ctx context.Context, s *shell.Shell, work func(*pools.Service) error) error {
+	return opened(ctx, s, (*app.Instance).OperatedPools, work)
 }
 
 // openWebhooks opens the operators' service for webhooks. Addresses are checked by the rules of the running service,

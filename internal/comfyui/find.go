@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"path"
 	"strings"
 	"time"
 
@@ -237,7 +238,18 @@ type wireFile struct {
 
 // file returns the file, after checking that its name stays inside its folder.
 func (w wireFile) file() (File, error) {
-	f := File{Name: w.Name, Subfolder: strings.Trim(strings.ReplaceAll(w.Subfolder, `\`, "/"), "/"), Type: w.Type}
-	f.Name = strings.TrimPrefix(f.Name, f.Subfolder+"/") // some classes of packs repeat the folder
+	f := FileOf(w.Name, w.Subfolder, w.Type)
 	return f, f.check()
+}
+
+// FileOf returns the file that an output of a node names. Some classes of packs repeat the subfolder in the name, and some give the path
+// on the machine of the server.
+func FileOf(name, subfolder string, folder Folder) File {
+	f := File{Name: name, Subfolder: strings.Trim(strings.ReplaceAll(subfolder, `\`, "/"), "/"), Type: folder}
+	within := path.Join("/", string(folder), f.Subfolder) + "/"
+	at, last := path.Split(name)
+	if last != "" && (at == f.Subfolder+"/" || strings.HasPrefix(at, "/") && strings.HasSuffix(at, within)) {
+		f.Name = last
+	}
+	return f
 }

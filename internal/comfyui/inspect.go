@@ -122,11 +122,16 @@ func (c *Client) Classes(ctx context.Context, known string) (Classes, error) {
 	if a.status != http.StatusOK {
 		return Classes{}, statusError(a)
 	}
-	classes := Classes{Digest: digest(a.body)}
-	if classes.Digest == known {
-		return classes, nil
+	if known == digest(a.body) {
+		return Classes{Digest: known}, nil
 	}
-	classes.Names, classes.Definitions, err = members(a.body)
+	return ParseClasses(a.body)
+}
+
+// ParseClasses reads the answer of a server to /object_info.
+func ParseClasses(body []byte) (classes Classes, err error) {
+	classes.Digest = digest(body)
+	classes.Names, classes.Definitions, err = members(body)
 	if fault.CodeOf(err) == fault.CodeTooLarge {
 		return Classes{}, err
 	}

@@ -1,8 +1,10 @@
 package comfyui
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +24,12 @@ type Packs interface {
 	// credentials. The caller closes the answer, whose body has at most limit bytes. A path that CheckPackPath refuses is
 	// CodeUnsafeName. The request has none of the headers of the caller's client.
 	Ask(ctx context.Context, request PackRequest, limit int64) (*PackAnswer, error)
+
+	// Bring has the node pack of the server fetch a model file, unless the server has it. It reports the number of bytes that the
+	// server has every now and then, and ends with the error of progress. A file gets its name when it has its hash, never replaces
+	// another one, and is fetched from where an earlier attempt has ended. CodeServerFileNotFound means that the server lacks the
+	// node pack, or has an older one.
+	Bring(ctx context.Context, w Weight, progress func(done int64) error) (Brought, error)
 }
 
 // PackRequest is a request to a route of a pack.
@@ -92,4 +100,82 @@ func (c *Client) ask(ctx context.Context, watched *watchdog, r PackRequest, limi
 	return &PackAnswer{
 		Status: res.StatusCode, Download: Download{ReadCloser: content, MediaType: res.Header.Get("Content-Type"), Size: res.ContentLength},
 	}, nil
+}
+
+// Weight is a model file that a server is to fetch.
+type Weight struct {
+	URL     string `json:"url"`
+	Folder  string `json:"folder"` // of ComfyUI's models: checkpoints, loras, …
+	Name    string `json:"name"`   // path below the folder
+	Size    int64  `json:"size"`   // bytes
+	Reserve int64  `json:"reserve"`
+	BLAKE3  string `json:"blake3"` // hexadecimal digits
+	SHA256  string `json:"sha256,omitempty"`
+}
+
+// Brought is the outcome of Bring.
+type Brought struct {
+	Present     bool  // the server had the file
+	Sent        int64 // bytes that the server received; the rest it had from an earlier request
+	NeedsSHA256 bool  // nothing was fetched: the server can check no other hash
+}
+
+// maxReports bounds the reports on one file: two a second, of some 30 bytes, for more than a day.
+const maxReports = 16 << 20
+
+// Bring implements Packs.
+func (c *Client) Bring(ctx context.Context, w Weight, progress func(done int64) error) (Brought, error) {
+	raw, err := json.Marshal(w)
+	if err != nil {
+		return Brought{}, fmt.Errorf("encode a weight: %w", err)
+	}
+	a, err := c.Ask(ctx, PackRequest{
+		Method: http.MethodPost, Path: "/lossless/fetch", ContentType: "application/json", Body: bytes.NewReader(raw), Size: int64(len(raw)),
+	}, maxReports)
+	if err != nil {
+		return Brought{}, err
+	}
+	defer a.Close() // read only
+	switch a.Status {
+	case http.StatusNotFound, http.StatusMethodNotAllowed:
+		return Brought{}, fault.New(fault.NotFound, fault.CodeServerFileNotFound,
+			"the server has no node pack that fetches weights; install the present one of Millrace")
+	case http.StatusUnprocessableEntity:
+		return Brought{NeedsSHA256: true}, nil
+	case http.StatusOK, http.StatusBadRequest:
+		return readReports(a, progress)
+	}
+	return Brought{}, statusError(response{status: a.Status})
+}
+
+// readReports reads the reports on a file that a server fetches, until the last one.
+func readReports(r io.Reader, progress func(done int64) error) (Brought, error) {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	for in := json.NewDecoder(r); ; {
+		var report struct {
+			Done    int64
+			Sent    *int64
+			Present bool
+			Error   string
+		}
+		err := in.Decode(&report)
+		switch {
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			return Brought{}, fault.New(fault.Unavailable, fault.CodeServerLost, "the node pack has stopped fetching the weight")
+		case errors.As(err, &syntax), errors.As(err, &kind):
+			return Brought{}, fault.Wrap(err, fault.Unavailable, fault.CodeServerGarbage, "the node pack's report does not have the form of one")
+		case err != nil:
+			return Brought{}, err
+		case report.Error != "":
+			return Brought{}, fault.New(fault.Unavailable, fault.CodeServerError, "%s", clip(report.Error))
+		case report.Present:
+			return Brought{Present: true}, nil
+		case report.Sent != nil:
+			return Brought{Sent: *report.Sent}, nil
+		}
+		if err := progress(report.Done); err != nil {
+			return Brought{}, err
+		}
+	}
 }

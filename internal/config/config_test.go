@@ -147,3 +147,17 @@ func TestModesWithCredentialsWarnWithoutAPublicURL(t *testing.T) {
 		require.Empty(t, cfg.Warnings(), mode)
 	}
 }
+
+func TestServersReachMillraceAtThePublicURLOrOnItsMachine(t *testing.T) {
+	t.Parallel()
+	cfg := config.Config{Addr: "127.0.0.1:8080"}
+	require.Equal(t, "http://127.0.0.1:8080", cfg.HomeOf("http://localhost:8188"))
+	require.Equal(t, "http://127.0.0.1:8080", cfg.HomeOf("http://[::1]:8188"))
+	require.Empty(t, cfg.HomeOf("http://10.0.0.7:8188"))
+	for _, everywhere := range []string{":8080", "0.0.0.0:8080", "[::]:8080"} {
+		require.Equal(t, "http://127.0.0.1:8080", config.Config{Addr: everywhere}.HomeOf("http://localhost:8188"), everywhere)
+	}
+	cfg.PublicURL = "https://jobs.example.org/base/"
+	require.Equal(t, "https://jobs.example.org/base", cfg.HomeOf("http://10.0.0.7:8188"))
+	require.Equal(t, "https://jobs.example.org/base", cfg.HomeOf("http://127.0.0.1:8188"))
+}

@@ -23,8 +23,9 @@ type Servers struct {
 	ComfyOrg  []string
 	MaxOutput int64 // MILLRACE_MAX_OUTPUT, maximum bytes of one output file of a server
 	// MILLRACE_PACK_ROUTES, separated by commas: METHOD /path of routes of node packs that are relayed to servers
-	PackRoutes string
-	Own        OwnServers
+	PackRoutes   string
+	PoolCommands bool // MILLRACE_POOL_COMMANDS, workers run the commands of pools of machines, and scale Deployments for them
+	Own          OwnServers
 }
 
 // OwnServers says which ComfyUI processes to start and to look after.
@@ -49,6 +50,7 @@ var serverSettings = []setting{
 		return nil
 	}},
 	text("MILLRACE_PACK_ROUTES", func(c *Config) *string { return &c.Servers.PackRoutes }),
+	flag("MILLRACE_POOL_COMMANDS", func(c *Config) *bool { return &c.Servers.PoolCommands }),
 	text("MILLRACE_COMFYUI_WEB", func(c *Config) *string { return &c.Servers.Web }),
 	{"MILLRACE_COMFYUI_CREDENTIALS", func(c *Config, v string) error {
 		c.Servers.ComfyOrg = strings.Fields(v)

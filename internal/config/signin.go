@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"net/url"
 	"strings"
@@ -77,6 +78,20 @@ func (c Config) checkOpenID() error {
 		problems = append(problems, errors.New("MILLRACE_OIDC_ISSUER must be an https URL (http on loopback only), without query and fragment"))
 	}
 	return errors.Join(problems...)
+}
+
+// HomeOf returns the address at which a server at an address reaches this service, or "" if none is known.
+func (c Config) HomeOf(server string) string {
+	if u, err := url.Parse(server); err == nil && c.PublicURL == "" && isLoopback(u.Hostname()) {
+		host, port, err := net.SplitHostPort(c.Addr)
+		if ip, no := netip.ParseAddr(host); host == "" || no == nil && ip.IsUnspecified() { // every interface has it, and so has loopback
+			host = "127.0.0.1"
+		}
+		if err == nil {
+			return "http://" + net.JoinHostPort(host, port)
+		}
+	}
+	return strings.TrimRight(c.PublicURL, "/")
 }
 
 func isLoopback(host string) bool {

@@ -27,6 +27,12 @@ type Meta struct {
 	Reason    string `json:"reason,omitempty"`     // the reason that an operator gave
 }
 
+// By names the actor of a command and the reason, which are stored with its events.
+type By struct{ Actor, Reason, RequestID string }
+
+// Meta returns what is stored beside the data of the events.
+func (b By) Meta() Meta { return Meta{Actor: b.Actor, Reason: b.Reason, RequestID: b.RequestID} }
+
 // Recorded is an event as stored.
 type Recorded struct {
 	Position   int64 // global, increasing; gaps are rolled-back appends

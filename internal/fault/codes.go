@@ -85,6 +85,8 @@ const (
 	CodeExportTooLarge        Code = "export_too_large"        // the files of an export are too many or too large
 	CodeTooManyExports        Code = "too_many_exports"        // the account has too many unfinished exports
 	CodeTooManyDownloads      Code = "too_many_downloads"      // the account has too many unfinished downloads
+	CodeTooManyUploads        Code = "too_many_uploads"        // the account has too many unfinished resumable uploads
+	CodeUploadOffset          Code = "upload_offset"           // the bytes do not begin where those of the upload end
 	CodeInvalidPath           Code = "invalid_path"            // the path of an editor's file breaks a rule
 	CodeInvalidSettings       Code = "invalid_settings"        // the settings of an editor are not JSON
 	CodePathInUse             Code = "path_in_use"             // a file and a directory cannot have the same path
@@ -146,6 +148,8 @@ const (
 // ComfyUI servers.
 const (
 	CodeInvalidServer      Code = "invalid_server"     // the description of a server breaks a rule
+	CodeInvalidPool        Code = "invalid_pool"       // the description of a pool of machines breaks a rule
+	CodePoolNotFound       Code = "pool_not_found"     // no pool of machines has this name
 	CodeServerExists       Code = "server_exists"      // the server is registered already
 	CodeServerNotFound     Code = "server_not_found"   // no server has this id
 	CodeServerUnseen       Code = "server_unseen"      // the server has never answered, so nothing is known of it

@@ -3,5 +3,7 @@
 // the same services, so that their answers are the same. Every change is recorded with its actor and reason.
 package operate
 
+import "github.com/millrace-dev/millrace/internal/eventlog"
+
 // Attribution is the actor and the reason that are recorded with a change.
-type Attribution struct{ Actor, Reason, RequestID string }
+type Attribution = eventlog.By

@@ -27,7 +27,7 @@ func Record(ctx context.Context, events *eventstore.Store, stream, account, even
 	_, err := events.Append(ctx, eventlog.Append{
 		Stream: stream, Account: account, Expected: eventlog.AnyVersion,
 		Events: []eventlog.Event{{ID: uuid.New(), Type: eventType, Data: data}},
-		Meta:   eventlog.Meta{Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID},
+		Meta:   by.Meta(),
 	})
 	return err
 }

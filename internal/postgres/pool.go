@@ -19,6 +19,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
+// mostIdle is how long a connection is kept that nobody uses. PostgreSQL has a process with some megabytes for each.
+const mostIdle = 2 * time.Minute
+
 // Pool is a pool of connections. Packages that only pass a pool to stores use this name and do not import the driver.
 type Pool = pgxpool.Pool
 
@@ -59,7 +62,7 @@ func Open(ctx context.Context, dsn string, opts PoolOptions) (*pgxpool.Pool, err
 		return nil, fault.Wrap(err, fault.Invalid, "", "the database URL is not valid")
 	}
 	opts = opts.withDefaults()
-	cfg.MaxConns = opts.MaxConns
+	cfg.MaxConns, cfg.MaxConnIdleTime = opts.MaxConns, mostIdle
 	cfg.ShouldPing, cfg.PingTimeout = shouldPing, opts.ConnectTimeout
 	cfg.ConnConfig.ConnectTimeout = opts.ConnectTimeout
 	detectDeadPeers(&cfg.ConnConfig.Config, opts.Silence)

@@ -50,8 +50,12 @@ func (p *Progress) showNode(j job.Job, current string, steps map[string]Step) {
 	if current == "" {
 		return
 	}
+	step := steps[current]
+	if caller, inside := j.Calls.Of(current); inside {
+		current, class = caller.Node, caller.Class
+	}
 	message := class
-	switch s := steps[current]; {
+	switch s := step; {
 	case s.Waiting != "":
 		p.Waiting = &s.Waiting
 		message = class + " waits: " + s.Waiting

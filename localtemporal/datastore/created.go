@@ -15,14 +15,14 @@ type run struct {
 	namespace, workflow, run string
 }
 
-// created keeps the states of workflows that were created and not read or written since. A state that is pushed out by
-// newer ones is read from the database.
+// created caches the states of workflows that were created and not read or written since. A state that newer ones push
+// out is read from the database.
 type created struct {
 	mutex      sync.Mutex // guards both
 	young, old map[run]*persistence.InternalWorkflowMutableState
 }
 
-// begin expects the state of a run that is about to be written.
+// begin announces that the state of a run is about to be written.
 func (c *created) begin(r run) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -32,7 +32,7 @@ func (c *created) begin(r run) {
 	c.young[r] = nil
 }
 
-// keep keeps a state that was written, unless somebody has read or written the run since begin.
+// keep caches a written state, unless the run was read or written since begin.
 func (c *created) keep(r run, state *persistence.InternalWorkflowMutableState) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -43,7 +43,7 @@ func (c *created) keep(r run, state *persistence.InternalWorkflowMutableState) {
 	}
 }
 
-// take returns the state of a run and forgets it; nil = it must be read.
+// take returns the state of a run and forgets it; nil = the state must be read from the database.
 func (c *created) take(r run) *persistence.InternalWorkflowMutableState {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()

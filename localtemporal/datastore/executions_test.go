@@ -2,12 +2,17 @@ package datastore_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/common/v1"
+	enumsspb "go.temporal.io/server/api/enums/v1"
 	persistencespb "go.temporal.io/server/api/persistence/v1"
+	"go.temporal.io/server/common/definition"
 	"go.temporal.io/server/common/persistence"
+	"go.temporal.io/server/common/persistence/serialization"
+	"go.temporal.io/server/service/history/tasks"
 
 	"github.com/millrace-dev/millrace/localtemporal/datastore"
 )
@@ -18,7 +23,8 @@ type workflows struct {
 	written []string
 	reads   int
 	during  func() // runs while a workflow is created
-	err     error  // of a creation
+	err     error  // of a creation or an update
+	tasks   []persistence.InternalHistoryTask
 }
 
 func (s *workflows) AppendHistoryNodes(_ context.Context, r *persistence.InternalAppendHistoryNodesRequest) error {
@@ -44,7 +50,13 @@ func (s *workflows) UpdateWorkflowExecution(_ context.Context, r *persistence.In
 	for range append(r.UpdateWorkflowNewEvents, r.NewWorkflowNewEvents...) {
 		s.written = append(s.written, "events again")
 	}
-	return nil
+	return s.err
+}
+
+func (s *workflows) GetHistoryTasks(context.Context,
+	*persistence.GetHistoryTasksRequest,
+) (*persistence.InternalGetHistoryTasksResponse, error) {
+	return &persistence.InternalGetHistoryTasksResponse{Tasks: slices.Clone(s.tasks)}, nil
 }
 
 func (s *workflows) GetWorkflowExecution(context.Context,
@@ -87,7 +99,7 @@ func read(t *testing.T, s persistence.ExecutionStore) *persistence.InternalGetWo
 func TestANewWorkflowIsReadFromMemoryOnce(t *testing.T) {
 	t.Parallel()
 	inner := &workflows{}
-	s := datastore.NewExecutions(inner)
+	s := datastore.NewExecutions(inner, serialization.NewSerializer())
 	create(t, s)
 	require.Equal(t, []string{"events of a", "events of b", "state"}, inner.written)
 	require.Equal(t, &persistence.InternalGetWorkflowExecutionResponse{DBRecordVersion: 1, State: &persistence.InternalWorkflowMutableState{
@@ -103,7 +115,7 @@ func TestANewWorkflowIsReadFromMemoryOnce(t *testing.T) {
 func TestAWorkflowThatWasWrittenSinceIsReadFromTheDatabase(t *testing.T) {
 	t.Parallel()
 	inner := &workflows{}
-	s := datastore.NewExecutions(inner)
+	s := datastore.NewExecutions(inner, serialization.NewSerializer())
 	update := func() {
 		require.NoError(t, s.UpdateWorkflowExecution(t.Context(), &persistence.InternalUpdateWorkflowExecutionRequest{
 			ShardID: 3, UpdateWorkflowNewEvents: []*persistence.InternalAppendHistoryNodesRequest{{Info: "c"}},
@@ -125,8 +137,50 @@ func TestAWorkflowThatWasWrittenSinceIsReadFromTheDatabase(t *testing.T) {
 func TestAWorkflowWhoseCreationFailedIsNotKnown(t *testing.T) {
 	t.Parallel()
 	inner := &workflows{err: &persistence.CurrentWorkflowConditionFailedError{Msg: "it runs already"}}
-	s := datastore.NewExecutions(inner)
+	s := datastore.NewExecutions(inner, serialization.NewSerializer())
 	_, err := s.CreateWorkflowExecution(t.Context(), &creation)
 	require.Same(t, inner.err, err, "the server goes by its type")
 	require.Equal(t, int64(9), read(t, s).DBRecordVersion)
+}
+
+func TestTheTimeoutsOfAClosedWorkflowAreNotReturned(t *testing.T) {
+	t.Parallel()
+	serializer := serialization.NewSerializer()
+	inner := &workflows{}
+	for _, task := range []tasks.Task{
+		&tasks.WorkflowTaskTimeoutTask{WorkflowKey: definition.NewWorkflowKey("n", "w", "ended"), TaskID: 1},
+		&tasks.WorkflowTaskTimeoutTask{WorkflowKey: definition.NewWorkflowKey("n", "w", "runs"), TaskID: 2},
+		&tasks.UserTimerTask{WorkflowKey: definition.NewWorkflowKey("n", "w", "ended"), TaskID: 3},
+	} {
+		blob, err := serializer.SerializeTask(task)
+		require.NoError(t, err)
+		inner.tasks = append(inner.tasks, persistence.InternalHistoryTask{Key: task.GetKey(), Blob: blob})
+	}
+	s := datastore.NewExecutions(inner, serializer)
+	update := func(run string, state enumsspb.WorkflowExecutionState) error {
+		return s.UpdateWorkflowExecution(t.Context(), &persistence.InternalUpdateWorkflowExecutionRequest{
+			UpdateWorkflowMutation: persistence.InternalWorkflowMutation{
+				NamespaceID: "n", WorkflowID: "w", ExecutionState: &persistencespb.WorkflowExecutionState{RunId: run, State: state},
+			},
+		})
+	}
+	ids := func(category tasks.Category, size int) (out []int64) {
+		got, err := s.GetHistoryTasks(t.Context(), &persistence.GetHistoryTasksRequest{TaskCategory: category, BatchSize: size})
+		require.NoError(t, err)
+		for _, task := range got.Tasks {
+			out = append(out, task.Key.TaskID)
+		}
+		return out
+	}
+	all := []int64{1, 2, 3}
+	inner.err = &persistence.CurrentWorkflowConditionFailedError{Msg: "somebody wrote it meanwhile"}
+	require.Error(t, update("ended", enumsspb.WORKFLOW_EXECUTION_STATE_COMPLETED))
+	inner.err = nil
+	require.NoError(t, update("runs", enumsspb.WORKFLOW_EXECUTION_STATE_RUNNING))
+	require.Equal(t, all, ids(tasks.CategoryTimer, 100), "both run")
+
+	require.NoError(t, update("ended", enumsspb.WORKFLOW_EXECUTION_STATE_COMPLETED))
+	require.Equal(t, []int64{2, 3}, ids(tasks.CategoryTimer, 100))
+	require.Equal(t, all, ids(tasks.CategoryTimer, 1), "the server asks for one task to know when the next one is due")
+	require.Equal(t, all, ids(tasks.CategoryTransfer, 100))
 }

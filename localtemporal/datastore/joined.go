@@ -7,11 +7,11 @@ import (
 	"go.temporal.io/server/common/persistence/sql/sqlplugin"
 )
 
-// joined is one transaction for what the server's store of workflows writes in several: events of a history, and then
-// the state of the workflow. It is used by one goroutine.
+// joined is one transaction for writes that the server's store of workflows makes in several transactions: events of a
+// history, and then the state of the workflow. Only one goroutine uses it.
 type joined struct {
 	tx   sqlplugin.Tx // nil before the first write
-	last bool         // the next commit is that of the whole
+	last bool         // the next commit commits the whole transaction
 }
 
 type joinedKey struct{}
@@ -49,10 +49,10 @@ func (j *joined) abandon() error {
 	return tx.Rollback()
 }
 
-// Joining returns db so that what NewExecutions writes together is one transaction of it.
+// Joining returns db with joined transactions: a store of NewExecutions makes related writes in one transaction.
 func Joining(db sqlplugin.DB) sqlplugin.DB { return joiningDB{db} }
 
-// joiningDB is a database whose transactions are parts of a joined one where their context says so.
+// joiningDB is a database whose transactions are parts of a joined one if their context contains one.
 type joiningDB struct{ sqlplugin.DB }
 
 // BeginTx implements sqlplugin.DB.
@@ -81,7 +81,7 @@ func (d joiningDB) InsertIntoHistoryNode(ctx context.Context, row *sqlplugin.His
 	return tx.InsertIntoHistoryNode(ctx, row)
 }
 
-// part is a part of a joined transaction. Only the last one commits; a part that fails ends all of it.
+// part is a part of a joined transaction. Only the last part commits; a part that fails ends the whole transaction.
 type part struct {
 	sqlplugin.Tx
 	joined *joined

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/server/common/persistence"
+	"go.temporal.io/server/common/persistence/serialization"
 	"go.temporal.io/server/common/persistence/sql/sqlplugin"
 
 	"github.com/millrace-dev/millrace/localtemporal/datastore"
@@ -90,7 +91,7 @@ func TestTheEventsAndTheStateOfAWorkflowAreOneTransaction(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			db := &database{}
-			s := datastore.NewExecutions(&writer{db: datastore.Joining(db), err: c.err})
+			s := datastore.NewExecutions(&writer{db: datastore.Joining(db), err: c.err}, serialization.NewSerializer())
 			_, err := s.CreateWorkflowExecution(t.Context(), &persistence.InternalCreateWorkflowExecutionRequest{
 				NewWorkflowNewEvents: []*persistence.InternalAppendHistoryNodesRequest{{IsNewBranch: true}, {}},
 			})
@@ -103,7 +104,7 @@ func TestTheEventsAndTheStateOfAWorkflowAreOneTransaction(t *testing.T) {
 func TestOtherWritesAreTransactionsOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	db := &database{}
-	s := datastore.NewExecutions(&writer{db: datastore.Joining(db)})
+	s := datastore.NewExecutions(&writer{db: datastore.Joining(db)}, serialization.NewSerializer())
 	require.NoError(t, s.AppendHistoryNodes(t.Context(), &persistence.InternalAppendHistoryNodesRequest{}))
 	require.NoError(t, s.AppendHistoryNodes(t.Context(), &persistence.InternalAppendHistoryNodesRequest{IsNewBranch: true}))
 	require.Equal(t, []string{"events alone", "begin", "events", "commit"}, db.done)

@@ -1,7 +1,7 @@
-// Package datastore makes the main database of the server cost less where one server alone uses it. What the server has
-// answered is as durable as with the server's own stores: a history and the state of its workflow are written
-// in one synchronous commit. A read that could only return what this process wrote last is answered from memory. The
-// statements, and the schema, are those of the server's own stores, which it leaves them to.
+// Package datastore reduces the work of the server's main database if one server alone uses it. Acknowledged writes are
+// as durable as with the server's own stores: a history and the state of its workflow are written in one synchronous
+// commit. A read that could only return the last write of this process is answered from memory. The package delegates
+// to the server's own stores, whose statements and schema it does not change.
 package datastore
 
 import (
@@ -47,7 +47,7 @@ func (f *factory) NewExecutionStore() (persistence.ExecutionStore, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewExecutions(inner), nil
+	return NewExecutions(inner, f.serializer), nil
 }
 
 // NewTaskStore implements persistence.DataStoreFactory.

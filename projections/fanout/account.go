@@ -153,7 +153,7 @@ type watchedJob struct {
 // messages returns the messages of an event that has just been folded, in the order in which
 // the hosted service sends them. remaining is the number of the account's unfinished jobs.
 func (w *watchedJob) messages(data any, at time.Time, remaining int) []*stream.Message {
-	switch e := data.(type) {
+	switch e := w.job.Calls.Place(data).(type) {
 	case job.SubmittedV1:
 		return []*stream.Message{status(remaining)}
 	case job.AdmittedV1:
@@ -204,7 +204,7 @@ func (w *watchedJob) cachedNodes(run int, ids []string, at time.Time) []*stream.
 		return nil
 	}
 	w.cached = true
-	return []*stream.Message{w.message("execution_cached", cachedData{list(ids), w.job.PublicID(), at.UnixMilli()})}
+	return []*stream.Message{w.message("execution_cached", cachedData{w.job.Calls.Shown(ids), w.job.PublicID(), at.UnixMilli()})}
 }
 
 // startNode returns the messages of a node's start and of the frames buffered for it. The first
@@ -214,7 +214,8 @@ func (w *watchedJob) startNode(e job.NodeStartedV1, at time.Time) []*stream.Mess
 	w.nodes.begin(e.Node, e.Class, e.Attempt).within = e.Within
 	w.executing = e.Node
 	_, display, _ := e.Within.Places(e.Node)
-	messages = append(messages, w.progressState(), w.message("executing", executingData{e.Node, display, w.job.PublicID()}))
+	shown, _ := e.Within.Shown(e.Node, e.Class)
+	messages = append(messages, w.progressState(), w.message("executing", executingData{shown, display, w.job.PublicID()}))
 	for _, f := range w.buffer.remove(e.Node) {
 		messages = append(messages, w.frame(f)...)
 	}
@@ -229,16 +230,17 @@ func (w *watchedJob) endNode(e job.NodeExecutedV1, at time.Time) []*stream.Messa
 	if e.Blocked != "" {
 		messages = append(messages, w.message("notification", notificationData{blockage(e), w.job.PublicID()}))
 	}
+	shown, _ := e.Within.Shown(e.Node, e.Class)
 	if len(e.UI) > 0 {
 		_, display, _ := e.Within.Places(e.Node)
-		messages = append(messages, w.message("executed", executedData{e.Node, display, e.UI, w.job.PublicID()}))
+		messages = append(messages, w.message("executed", executedData{shown, display, e.UI, w.job.PublicID()}))
 	}
 	if e.Cached && len(e.UI) == 0 {
 		return messages // a cached node inside a run is only listed in execution_cached
 	}
 	w.nodes.finish(e.Node, e.Class)
 	w.buffer.drop(e.Node)
-	if w.preview != nil && w.preview.Frame.Node == e.Node {
+	if w.preview != nil && w.preview.Frame.Node == shown {
 		w.previews.drop(w)
 	}
 	return append(messages, w.progressState())
@@ -285,6 +287,7 @@ func (w *watchedJob) frame(f stream.Frame) []*stream.Message {
 		return nil
 	}
 	n.attempt, f.Within, f.Public = f.Attempt, n.within, w.job.PublicID()
+	f.Node, _ = n.within.Shown(f.Node, n.class)
 	if f.Kind == stream.FrameMessage {
 		return w.custom(f)
 	}

@@ -2,6 +2,7 @@ package fanout
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"time"
 
@@ -133,7 +134,7 @@ func History(j job.Job) []Entry {
 	start := j.StartedAt.UnixMilli()
 	entries := []Entry{
 		{"execution_start", lifecycleData{j.PublicID(), start}},
-		{"execution_cached", cachedData{list(j.Cached), j.PublicID(), start}},
+		{"execution_cached", cachedData{j.Calls.Shown(j.Cached), j.PublicID(), start}},
 	}
 	if j.EndedAt == nil {
 		return entries
@@ -152,8 +153,8 @@ func History(j job.Job) []Entry {
 
 func executionError(j job.Job, at time.Time) errorData {
 	d := errorData{
-		PromptID: j.PublicID(), Executed: list(j.Executed), Traceback: []string{}, CurrentInputs: json.RawMessage("{}"),
-		CurrentOutputs: append(list(j.Cached), j.Executed...), Timestamp: at.UnixMilli(),
+		PromptID: j.PublicID(), Executed: j.Calls.Shown(j.Executed), Traceback: []string{}, CurrentInputs: json.RawMessage("{}"),
+		CurrentOutputs: j.Calls.Shown(slices.Concat(j.Cached, j.Executed)), Timestamp: at.UnixMilli(),
 	}
 	if j.Error == nil {
 		return d
@@ -170,11 +171,12 @@ func executionError(j job.Job, at time.Time) errorData {
 // blockage returns the text that reports why a node was blocked. It is not an execution_error, which would mean the
 // end of the job: the run continues.
 func blockage(e job.NodeExecutedV1) string {
-	return "Node " + e.Node + " (" + e.Class + ") did not run: " + e.Blocked
+	id, class := e.Within.Shown(e.Node, e.Class)
+	return "Node " + id + " (" + class + ") did not run: " + e.Blocked
 }
 
 func interruption(j job.Job, at time.Time) interruptedData {
-	d := interruptedData{PromptID: j.PublicID(), Executed: list(j.Executed), Timestamp: at.UnixMilli()}
+	d := interruptedData{PromptID: j.PublicID(), Executed: j.Calls.Shown(j.Executed), Timestamp: at.UnixMilli()}
 	if j.Interrupted != nil {
 		d.NodeID, d.NodeType = &j.Interrupted.Node, &j.Interrupted.Class
 	}

@@ -80,7 +80,7 @@ func (s *nodeState) advance(value, limit int) bool {
 func (n *nodes) steps() map[string]stream.Step {
 	steps := map[string]stream.Step{}
 	for _, s := range n.order {
-		if s.state == nodeRunning && s.max > 1 && s.within == nil {
+		if s.state == nodeRunning && s.max > 1 && (s.within == nil || s.within.Counts) {
 			steps[s.id] = stream.Step{Value: s.value, Max: s.max}
 		}
 	}
@@ -110,7 +110,7 @@ func (n *nodes) listed() []*nodeState {
 func (n *nodes) render(id job.PublicID) json.RawMessage {
 	var b bytes.Buffer
 	b.WriteByte('{')
-	for i, s := range n.listed() {
+	for i, s := range shownOnce(n.listed()) {
 		if i > 0 {
 			b.WriteByte(',')
 		}
@@ -123,14 +123,34 @@ func (n *nodes) render(id job.PublicID) json.RawMessage {
 	return b.Bytes()
 }
 
+// shownOnce returns the nodes without those of versions for which another one is shown in the place of the node that called: one that
+// runs, or the last.
+func shownOnce(all []*nodeState) []*nodeState {
+	chosen := map[string]*nodeState{}
+	for _, s := range all {
+		if s.within != nil && s.within.Class != "" {
+			if other := chosen[s.within.Real]; other == nil || other.state != nodeRunning || s.state == nodeRunning {
+				chosen[s.within.Real] = s
+			}
+		}
+	}
+	if len(chosen) == 0 {
+		return all
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(s *nodeState) bool {
+		return s.within != nil && s.within.Class != "" && chosen[s.within.Real] != s
+	})
+}
+
 func (s *nodeState) renderEntry(id job.PublicID) []byte {
-	key, err := json.Marshal(s.id)
+	shown, _ := s.within.Shown(s.id, s.class)
+	key, err := json.Marshal(shown)
 	if err != nil {
 		panic(err) // a string always marshals
 	}
 	parent, display, root := s.within.Places(s.id)
 	value, err := json.Marshal(nodeProgressData{
-		Value: steps{s.value, s.reported}, Max: steps{s.max, s.reported}, State: s.state, NodeID: s.id, PromptID: id,
+		Value: steps{s.value, s.reported}, Max: steps{s.max, s.reported}, State: s.state, NodeID: shown, PromptID: id,
 		DisplayNodeID: display, ParentNodeID: parent, RealNodeID: root,
 	})
 	if err != nil {

@@ -245,9 +245,9 @@ func (r *Reader) Descriptions(ctx context.Context, ids []job.ID) (map[job.ID]Des
 }
 
 // grouped is the number of the newest failures that are grouped.
-const grouped = 2500
+const grouped = 1000
 
-// Failures returns the newest failures of jobs that were created since a time (accurate to a minute), at most 2,500,
+// Failures returns the newest failures of jobs that were created since a time (accurate to a minute), at most 1,000,
 // in groups of one cause, the largest group first. A failure that the view of jobs has not folded yet does not count: Find
 // does not list it either.
 func (r *Reader) Failures(ctx context.Context, account string, since time.Time) ([]Group, error) {
@@ -262,10 +262,10 @@ func (r *Reader) Failures(ctx context.Context, account string, since time.Time) 
 		g.Last, g.LastAt, g.Account = j.PublicID(), j.SubmittedAt, j.Account
 		return g, err
 	}, `with newest as (
-			select i.code, i.class, i.cause, i.submitted, i.id from `+Name+` i join `+jobs.Name+` j on j.id = i.id and j.state = 'failed'
-			where i.code <> ''`+of+` and i.submitted >= `+
+			select i.code, i.class, i.cause, i.submitted, i.id from (
+				select * from `+Name+` i where i.code <> ''`+of+` and i.submitted >= `+
 		strings.ReplaceAll(fmt.Sprintf(firstSince, jobs.Name), "?", "$1")+`
-			order by i.submitted desc limit `+fmt.Sprint(grouped)+`),
+				order by i.submitted desc limit `+fmt.Sprint(grouped)+`) i join `+jobs.Name+` j on j.id = i.id and j.state = 'failed'),
 		counted as (select code, class, cause, count(*) as n, max(submitted) as last from newest group by 1, 2, 3)
 		select c.code, c.class, c.cause, c.n, j.job from counted c join newest n on n.submitted = c.last join `+jobs.Name+` j on j.id = n.id
 		order by c.n desc, c.last desc limit 100`, args...)

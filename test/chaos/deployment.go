@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http/httptest"
@@ -23,7 +24,7 @@ type deployment struct {
 	name     string
 	client   *load.Client
 	provider *load.Provider
-	bases    []string // addresses of the API, of each process of it
+	bases    []string // addresses of the API, one for each of its processes
 	parts    []part
 	troubles []trouble
 	database func() string      // the address of its PostgreSQL
@@ -71,6 +72,7 @@ func prepare(r *run, name, dir string) (*deployment, string, error) {
 		env: []string{
 			"MILLRACE_SLOTS=6", "MILLRACE_LOG=warn", "MILLRACE_TEMPORAL_BIN=" + temporal, "MILLRACE_SIMULATOR=" + server.URL,
 			"MILLRACE_NODE_TIMEOUT=" + nodeTimeout.String(), "MILLRACE_DISK_RESERVE=1048576",
+			"MILLRACE_PRICE_RUN=" + load.RunPrice,
 		},
 	}
 	return d, addr, d.addServers()
@@ -193,4 +195,43 @@ func (d *deployment) checkViews(ctx context.Context) error {
 		return fmt.Errorf("not as rebuilt: %s", out)
 	}
 	return nil
+}
+
+// deploy publishes the deployment that the load calls, and gives the account the credit that its jobs cost.
+func (d *deployment) deploy(ctx context.Context, dir string) error {
+	file := filepath.Join(dir, "deployed.json")
+	if err := os.WriteFile(file, []byte(load.DeployedGraph), 0o600); err != nil {
+		return err
+	}
+	args := []string{"deploy", file, "--name", load.Deployment, "--output", "picture=2"}
+	for _, in := range load.DeployedInputs {
+		args = append(args, "--input", in)
+	}
+	for _, args := range [][]string{args, {"accounts", "credit", "local", "--amount", "100000", "--reason", "the load"}} {
+		if out, err := d.command(ctx, args...); err != nil {
+			return fmt.Errorf("%w: %s", err, out)
+		}
+	}
+	clients := 1
+	if d.run.kills > 0 {
+		clients = 4
+	}
+	d.client.Deployed(clients)
+	return nil
+}
+
+// judgeCharges compares the ledger of keys with the account's credit.
+func (d *deployment) judgeCharges(ctx context.Context, ledger *load.Ledger, report *report) {
+	out, err := d.command(ctx, "accounts", "ledger", "local", "--json")
+	var shown struct{ Entries []load.Booking }
+	if err == nil {
+		err = json.Unmarshal(out[max(bytes.IndexByte(out, '{'), 0):], &shown) // the log precedes it
+	}
+	if err != nil {
+		report.check(d.name+": the account's credit is read", fmt.Errorf("%w: %s", err, out[:min(len(out), 1000)]))
+		return
+	}
+	compared, err := ledger.JudgeCharges(ctx, d.client, shown.Entries)
+	report.seen = append(report.seen, d.name+": "+compared)
+	report.check(d.name+": each key has one job and one charge", err)
 }

@@ -29,10 +29,13 @@ const (
 	recoverWithin = 2 * time.Minute
 )
 
-// breakThings breaks one part after the other until a time, and waits for the recovery each time. At first, every second fault is a
-// trouble, once each, so that a short run has kills and troubles.
+// breakThings breaks one part after the other, for a time or for a number of faults, and waits for the recovery each time. Until each
+// trouble has happened once, every second fault is a trouble, so that a short run has both kills and troubles.
 func (r *run) breakThings(ctx context.Context, d *deployment, report *report, until time.Time) {
-	for n := 0; time.Now().Before(until) && ctx.Err() == nil; n++ {
+	for n := 0; ctx.Err() == nil; n++ {
+		if r.kills > 0 && n == r.kills || r.kills == 0 && time.Now().After(until) {
+			return
+		}
 		if !load.Pause(ctx, time.Duration(r.random.Int64N(int64(longestPause)))) {
 			return
 		}
@@ -51,10 +54,12 @@ func (r *run) breakThings(ctx context.Context, d *deployment, report *report, un
 	}
 }
 
-// breakOne breaks one part, and returns when the part has been killed, goes on after a stop, or has no trouble any more.
+// breakOne breaks one part. It returns when the part has been killed, continues after a stop, or is out of trouble.
 func (r *run) breakOne(ctx context.Context, d *deployment, n int, prefix string) (fault, error) {
 	among := r.random.IntN(len(d.troubles) + len(d.parts))
 	switch next := n / 2; {
+	case r.kills > 0:
+		among = len(d.troubles) + r.random.IntN(len(d.parts))
 	case next >= len(d.troubles):
 	case n%2 == 1:
 		among = next
@@ -67,7 +72,7 @@ func (r *run) breakOne(ctx context.Context, d *deployment, n int, prefix string)
 		return fault{mode: d.name, verb: "trouble", part: trouble.name}, trouble.last(ctx, d, lasts, prefix+"-meanwhile")
 	}
 	p := d.parts[among-len(d.troubles)]
-	if r.random.IntN(3) == 0 {
+	if r.kills == 0 && r.random.IntN(3) == 0 {
 		stopFor(ctx, p, lasts)
 		return fault{mode: d.name, verb: "stop", part: p.name}, nil
 	}

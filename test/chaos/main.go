@@ -4,12 +4,12 @@
 // done twice, or failed because a part of the service was away.
 //
 // It starts the program in local mode, then as separate processes, and puts load on each: jobs, uploads and model
-// calls. Meanwhile it kills (SIGKILL) and stops (SIGSTOP, later SIGCONT) the API, the workers, the projector,
-// Temporal, PostgreSQL and all of them together, and makes trouble for what they depend on: projections that fall
-// behind, a full disk, and a ComfyUI server whose nodes hang or whose classes and outputs have names that cannot be
-// used. A ledger outside of the service notes what was accepted, and a provider of its own counts what it was asked
-// for; at the end both are compared with what the service says. Other clients ask about the same jobs, calls and
-// uploads at the same time, and package history judges whether their answers agree.
+// calls. Meanwhile it kills (SIGKILL) and stops (SIGSTOP, later SIGCONT) the API, the workers, the projector, Temporal,
+// PostgreSQL and all of them together, and causes failures around them: projections that fall behind, a full disk, and
+// a ComfyUI server whose nodes hang or whose classes and outputs have unusable names. A ledger outside of the service
+// records the accepted work, and the program's own provider counts its requests. At the end, both are compared with the
+// records of the service, and the keys of deployment calls with the charges in the account's credit. Other clients ask
+// about the same jobs, calls and uploads at the same time, and package history judges whether their answers agree.
 //
 //	make test/chaos MINUTES=10 ARGS="-seed 7"
 //
@@ -18,8 +18,10 @@
 //
 //	make test/chaos ARGS="-each 10"
 //
-// The last line is "N passed, N failed": accepted things that came out right, faults that were recovered from, and
-// views that equal their rebuild, against those of which that is not true. The exit status is 1 if anything failed.
+// With -kills it only kills, so many times in each mode, under load.
+//
+// The last line is "N passed, N failed". It counts accepted pieces of work with the right outcome, faults with a
+// recovery, and views that equal their rebuild; all others count as failed. The exit status is 1 if anything failed.
 package main
 
 import (
@@ -48,12 +50,14 @@ func main() {
 	seed := flag.Uint64("seed", uint64(time.Now().UnixNano()), "of the order of faults and of the load")
 	mode := flag.String("mode", "both", "local, separate or both")
 	each := flag.Int("each", 0, "instead of breaking things at random, kill each part so many times on an idle service")
+	kills := flag.Int("kills", 0, "only kill, so many times in each mode, instead of breaking things for a time")
+	observers := flag.Int("observers", 1, "groups of clients whose answers are judged; each group asks about subjects of its own")
 	keep := flag.Bool("keep", false, "keep the data directories and logs")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	run := &run{
-		out: os.Stdout, log: slog.New(slog.NewTextHandler(os.Stderr, nil)), keep: *keep, each: *each,
+		out: os.Stdout, log: slog.New(slog.NewTextHandler(os.Stderr, nil)), keep: *keep, each: *each, kills: *kills, observers: *observers,
 		seed: *seed, random: rand.New(rand.NewPCG(*seed, 1)), // the order of faults need not be secret
 	}
 	ok, err := run.all(ctx, *mode, time.Duration(*minutes*float64(time.Minute)))
@@ -67,13 +71,16 @@ func main() {
 
 // run is one execution of the program.
 type run struct {
-	out    io.Writer
-	log    *slog.Logger
-	keep   bool
-	each   int // kills of each part of an idle service; 0 = random faults under load
-	seed   uint64
-	random *rand.Rand
-	binary string
+	out       io.Writer
+	log       *slog.Logger
+	keep      bool
+	each      int // kills of each part of an idle service; 0 = random faults under load
+	kills     int // under load, in each mode; 0 = faults of every kind, for a time
+	observers int
+	lasts     time.Duration // of each mode
+	seed      uint64
+	random    *rand.Rand
+	binary    string
 }
 
 // all breaks each deployment for its share of the time, reports the results, and returns whether no check failed.
@@ -93,13 +100,14 @@ func (r *run) all(ctx context.Context, mode string, total time.Duration) (bool, 
 	if mode != "both" {
 		modes = []string{mode}
 	}
+	r.lasts = total / time.Duration(len(modes))
 	report := &report{seed: r.seed}
 	for _, name := range modes {
 		if starts[name] == nil {
 			return false, fmt.Errorf("mode %q is not local, separate or both", name)
 		}
 		began := time.Now()
-		if err := r.one(ctx, starts[name], filepath.Join(dir.Path, name), total/time.Duration(len(modes)), report); err != nil {
+		if err := r.one(ctx, starts[name], filepath.Join(dir.Path, name), report); err != nil {
 			return false, fmt.Errorf("%s mode: %w", name, err)
 		}
 		r.log.Info("mode finished", "mode", name, "took", time.Since(began).Round(time.Second))
@@ -127,9 +135,7 @@ const pace = 50 * time.Millisecond
 const settleWithin = 5 * time.Minute
 
 // one breaks one deployment for a while, lets it recover, and adds the outcomes of all entries to the report.
-func (r *run) one(ctx context.Context, start func(context.Context, *run, string) (*deployment, error), dir string, lasts time.Duration,
-	report *report,
-) error {
+func (r *run) one(ctx context.Context, start func(context.Context, *run, string) (*deployment, error), dir string, report *report) error {
 	if err := os.MkdirAll(dir, 0o711); err != nil { // the database's own user must be able to enter
 		return err
 	}
@@ -144,23 +150,30 @@ func (r *run) one(ctx context.Context, start func(context.Context, *run, string)
 	if r.each > 0 {
 		return r.killEach(ctx, d, report, r.each)
 	}
+	if err := d.deploy(ctx, dir); err != nil {
+		return err
+	}
 	ledger := &load.Ledger{Mode: d.name}
 	loading, stop := context.WithCancel(ctx)
 	clients := load.Start(loading, d.client, ledger, r.seed, pace, load.Rendered)
 	seen := history.New()
 	var observers sync.WaitGroup
-	observers.Go(func() { seen.Observe(loading, r.seed, d.name, slices.Repeat(d.bases, 4/len(d.bases))...) })
-	r.breakThings(ctx, d, report, time.Now().Add(lasts))
+	for n := range r.observers {
+		name := fmt.Sprintf("%s-%d", d.name, n)
+		observers.Go(func() { seen.Observe(loading, r.seed+uint64(n), name, slices.Repeat(d.bases, 4/len(d.bases))...) })
+	}
+	r.breakThings(ctx, d, report, time.Now().Add(r.lasts))
 	stop()
 	clients.Wait()
 	observers.Wait()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	settling, cancel := context.WithTimeout(ctx, settleWithin+lasts)
+	settling, cancel := context.WithTimeout(ctx, settleWithin+r.lasts)
 	defer cancel()
 	ledger.Settle(settling, d.client, d.provider)
 	report.add(ledger)
+	d.judgeCharges(settling, ledger, report)
 	report.judge(d.name, seen)
 	report.check(d.name+": views equal their rebuild", d.checkViews(ctx))
 	return nil

@@ -22,7 +22,7 @@ type report struct {
 	queued  map[fault]time.Duration   // longest wait for a slot during a recovery
 	stuck   map[fault][]error
 	ledgers []*load.Ledger
-	seen    []string // for each mode, how many requests were judged by package history
+	seen    []string // summary of the comparisons, by mode
 	checks  int
 	wrong   []string // checks that failed
 }
@@ -146,7 +146,7 @@ func (r *report) writeFaults(w io.Writer) {
 func (r *report) writeLedgers(w io.Writer) {
 	fmt.Fprintln(w, "ledger\tasked\taccepted\tright\tuncertain\tlost\tdoubled\tfailed for our reasons")
 	for _, l := range r.ledgers {
-		for _, kind := range []string{"jobs", "uploads", "calls"} {
+		for _, kind := range []string{"jobs", "uploads", "calls", "deployments", "classes"} {
 			all, accepted, by := l.Counts(kind)
 			fmt.Fprintf(w, "%s: %s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\n", l.Mode, kind, all, accepted, by[load.Right], by[load.Uncertain], by[load.Lost],
 				by[load.Doubled], by[load.Failed])

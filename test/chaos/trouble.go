@@ -18,19 +18,20 @@ import (
 	"github.com/millrace-dev/millrace/test/load"
 )
 
-// trouble is a fault of what the service depends on. All its processes run meanwhile.
+// trouble is a fault of a dependency of the service. All processes of the service run meanwhile.
 type trouble struct {
 	name      string
 	begin     func(ctx context.Context) (end func() error, err error)
 	meanwhile func(prefix string) string // a graph that must complete during the trouble; nil = jobs wait for its end
-	least     time.Duration              // how much longer than others it lasts
+	least     time.Duration              // additional duration
 }
 
 const (
 	// nodeTimeout is far longer than any node of the load takes on a busy machine.
 	nodeTimeout = 20 * time.Second
-	// diskSize is the size of the file system of blobs, far more than the load stores.
-	diskSize = "512m"
+	// diskSize and diskGrowth are the size of the file system of blobs, at first and for each minute, in MiB: far more than the load
+	// stores.
+	diskSize, diskGrowth = 512, 64
 )
 
 // last begins the trouble and ends it after a while. If jobs can run meanwhile, one must complete.
@@ -72,7 +73,7 @@ func (d *deployment) addTroubles(blobs string) error {
 	if err := os.MkdirAll(blobs, 0o700); err != nil {
 		return err
 	}
-	if err := syscall.Mount("tmpfs", blobs, "tmpfs", 0, "size="+diskSize); err != nil {
+	if err := syscall.Mount("tmpfs", blobs, "tmpfs", 0, fmt.Sprintf("size=%dm", diskSize+diskGrowth*int(d.run.lasts.Minutes()))); err != nil {
 		d.run.log.Warn("no full disk: a small file system needs the right to mount one", "error", err)
 		return nil
 	}
@@ -101,13 +102,16 @@ func (d *deployment) injects(times int, faults ...comfyui.Fault) func(context.Co
 	}
 }
 
-// holdProjections lets no projection record how far it has come.
+// holdProjections prevents every projection from recording its progress.
 func (d *deployment) holdProjections(ctx context.Context) (func() error, error) {
 	pool, err := postgres.Open(ctx, d.database(), postgres.PoolOptions{})
 	if err != nil {
 		return nil, err
 	}
 	tx, err := pool.Begin(ctx)
+	if err == nil { // PostgreSQL ends transactions of a pool that are idle for seconds
+		_, err = tx.Exec(ctx, `set local idle_in_transaction_session_timeout = 0`)
+	}
 	if err == nil {
 		_, err = tx.Exec(ctx, `lock table checkpoints in exclusive mode`)
 	}

@@ -23,7 +23,7 @@ func TestClientsOfComfyUI(t *testing.T) {
 	})
 }
 
-// drivePublished runs comfy-api-client, comfy-api-simplified and the module of Open WebUI.
+// drivePublished runs comfy-api-client, comfy-api-simplified, tuspy and the module of Open WebUI.
 func drivePublished(t *testing.T, s *service) {
 	venv := pythonClient(t, "comfyui-clients", "comfyui/requirements.txt")
 	picture := filepath.Join(t.TempDir(), "photo.png")
@@ -41,6 +41,7 @@ func drivePublished(t *testing.T, s *service) {
 		},
 		"comfy-api-simplified": map[string]any{"folder": "default_upload_folder", "images": []any{png}},
 		"open-webui":           map[string]any{"images": []any{png, png}, "edited": 1.0},
+		"tuspy":                map[string]any{"resumed": true, "same": true},
 	}, report)
 }
 

@@ -10,32 +10,43 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// driveTypeScript uses the service with the SDK from npm, pinned by its lock file.
-func driveTypeScript(t *testing.T, s *service) {
+// npmClient installs what a folder's lock file pins, and returns its modules.
+func npmClient(t *testing.T, name, folder string) string {
 	for _, program := range []string{"npm", "node"} {
 		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("the test of the TypeScript SDK needs %s, which is not installed", program)
+			t.Skipf("the test of %s needs %s, which is not installed", name, program)
 		}
 	}
-	modules := filepath.Join(installed(t, "comfyorg-sdk", "typescript/package-lock.json", func(dir string) {
-		for _, name := range []string{"package.json", "package-lock.json"} {
-			copyFile(t, filepath.Join("typescript", name), filepath.Join(dir, name))
+	return filepath.Join(installed(t, name, filepath.Join(folder, "package-lock.json"), func(dir string) {
+		for _, file := range []string{"package.json", "package-lock.json"} {
+			copyFile(t, filepath.Join(folder, file), filepath.Join(dir, file))
 		}
 		cmd := exec.CommandContext(t.Context(), "npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts")
 		cmd.Dir = dir
 		out, err := cmd.CombinedOutput()
-		skipWithoutRegistry(t, "the TypeScript SDK", string(out), err)
+		skipWithoutRegistry(t, name, string(out), err)
 		require.NoError(t, err, string(out))
 	}), "node_modules")
+}
+
+// typeScript returns a command that runs a program with the SDK from npm.
+func typeScript(t *testing.T, modules, program string, args ...string) *exec.Cmd {
+	t.Helper()
 	dir := t.TempDir()
-	for _, name := range []string{"package.json", "drive.mjs"} {
+	for _, name := range []string{"package.json", program} {
 		copyFile(t, filepath.Join("typescript", name), filepath.Join(dir, name))
 	}
 	require.NoError(t, os.Symlink(modules, filepath.Join(dir, "node_modules")))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "photo.png"), tinyPNG(t), 0o600))
+	cmd := exec.CommandContext(t.Context(), "node", append([]string{program}, args...)...)
+	cmd.Dir = dir
+	return cmd
+}
 
-	cmd := exec.CommandContext(t.Context(), "node", "drive.mjs")
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "COMFY_BASE_URL="+s.Base)
+// driveTypeScript uses the service with the SDK from npm, pinned by its lock file.
+func driveTypeScript(t *testing.T, s *service) {
+	cmd := typeScript(t, npmClient(t, "comfyorg-sdk", "typescript"), "drive.mjs")
+	cmd.Env = append(os.Environ(), "COMFY_BASE_URL="+s.Base)
 	if s.mode != "none" {
 		cmd.Env = append(cmd.Env, "COMFY_API_KEY="+s.credential(t))
 	}

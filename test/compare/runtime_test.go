@@ -275,6 +275,9 @@ func (r *runtime) describe(ctx context.Context, key string, value any, o *outcom
 func (r *runtime) file(ctx context.Context, key, name string, element map[string]any, o *outcome) (string, error) {
 	subfolder, _ := element["subfolder"].(string)
 	folder, _ := element["type"].(string)
+	if strings.HasPrefix(name, "/") { // a server does not serve a path on its machine
+		name = path.Base(name)
+	}
 	q := url.Values{"filename": {name}, "subfolder": {subfolder}, "type": {folder}}
 	more := maps.Clone(element)
 	for _, member := range []string{"filename", "subfolder", "type", "fullpath"} {

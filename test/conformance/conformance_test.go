@@ -1,5 +1,5 @@
-// Package conformance_test compares the register in this directory with the tree: every line of the contracts is named by
-// a page, and every test that a page names exists.
+// Package conformance_test compares the register in this directory with the tree: a page names every line of the contracts, and every test
+// that a page names exists.
 package conformance_test
 
 import (

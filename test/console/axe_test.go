@@ -76,8 +76,22 @@ const findings = `axe.run(document, {resultTypes: ["violations"]}).then(function
 	` 160) }).slice(0, 3).join(" | ") })
 })`
 
+// ids lists the texts of the open page with a whole UUID. Those in programs, JSON and fields are meant to be copied, metadata
+// is what a client sent, and the doctor calls workers what Temporal calls them.
+const ids = `(function () {
+	var found = [], texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+	while (texts.nextNode()) {
+		var t = texts.currentNode;
+		if (/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/.test(t.data) &&
+			!t.parentElement.closest("pre, textarea, script, style, .metadata, td[data-label=Found]")) {
+			found.push(t.parentElement.outerHTML.slice(0, 200));
+		}
+	}
+	return found;
+})()`
+
 // accessible fails the test for each page on which axe-core finds a problem, in light and dark and at the width of a
-// phone.
+// phone, or on which a whole UUID is shown.
 func (b *browser) accessible(paths ...string) {
 	b.t.Helper()
 	source, err := axe()
@@ -90,6 +104,9 @@ func (b *browser) accessible(paths ...string) {
 			b.colours(as)
 			b.size([]int64{1200, 1200, 390}[i], 900)
 			b.visit(path)
+			for _, one := range eval[[]string](b, ids) {
+				all = append(all, path+": a whole id: "+one)
+			}
 			var found []string
 			b.do(chromedp.Evaluate(source, nil), chromedp.Evaluate(findings, &found,
 				func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
@@ -140,5 +157,9 @@ func TestPagesOfOperatorsAreAccessible(t *testing.T) {
 	o := newOperator(t)
 	account := regexp.MustCompile(`/console/accounts/([^"]+)">` + p.account).FindStringSubmatch(o.page("/console/accounts"))[1]
 	o.open().accessible("/console/overview", "/console", "/console/servers", "/console/accounts", "/console/accounts/"+account,
-		"/console/queues", "/console/views", "/console/deliveries", "/console/doctor")
+		"/console/queues", "/console/views", "/console/deliveries", "/console/doctor", "/console/sessions", "/console/pools",
+		"/console/weights", "/docs")
+	p.open().accessible("/console/accounts") // the refusal of somebody who is no operator
+	p.cookie = &http.Cookie{Name: p.cookie.Name, Value: "none"}
+	p.open().accessible("/console") // the sign-in
 }

@@ -53,7 +53,7 @@ func (p *person) open() *browser {
 	p.t.Cleanup(cancel)
 	ctx, end := chromedp.NewContext(alloc)
 	p.t.Cleanup(end)
-	ctx, stop := context.WithTimeout(ctx, patience)
+	ctx, stop := context.WithTimeout(ctx, 3*patience) // some tests open a hundred pages
 	p.t.Cleanup(stop)
 	b := &browser{t: p.t, base: p.s.base, log: p.s.log.String, ctx: ctx, hosts: map[string]bool{}}
 	chromedp.ListenTarget(ctx, b.listen)
@@ -156,11 +156,21 @@ func (b *browser) clean() {
 	require.Empty(b.t, b.hosts, "requests to other hosts")
 }
 
-// fits fails the test if the page is wider than the window.
+// cut lists the cells of tables whose text is cut or stands outside of the window, but for tables that scroll.
+const cut = `Array.from(document.querySelectorAll("main td")).filter(function (c) {
+	var box = c.getBoundingClientRect(), frame = c.closest(".scroll"), wide = c.closest(".wide");
+	return !wide && box.width > 0 && (c.scrollWidth > c.clientWidth + 1 || box.right > window.innerWidth + 1 ||
+		frame && frame.scrollWidth > frame.clientWidth + 1);
+}).map(function (c) { return c.outerHTML.slice(0, 200); })`
+
+// fits fails the test if the page is wider than the window or, on a phone, the text of a cell is cut.
 func (b *browser) fits(path string) {
 	b.t.Helper()
 	wider := eval[int](b, `document.documentElement.scrollWidth - window.innerWidth`)
 	require.LessOrEqual(b.t, wider, 0, "%s scrolls sideways", path)
+	if eval[int](b, `window.innerWidth`) < 500 {
+		require.Empty(b.t, eval[[]string](b, cut), "cells of %s are cut", path)
+	}
 }
 
 // picture stores a screenshot in MILLRACE_SCREENSHOTS for inspection.

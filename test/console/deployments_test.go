@@ -63,7 +63,7 @@ func TestAJobIsDeployedAndCalledFromItsPage(t *testing.T) {
 	p.await("the picture beside the form", func() bool { return strings.Contains(p.page(call), `alt="picture"`) })
 	shown = p.page(call)
 	require.Contains(t, shown, `name="in:colour" value="255"`, "the form has the values of the call")
-	require.Contains(t, shown, `<td>version 1</td><td class="number">1</td><td class="number">0</td>`)
+	require.Regexp(t, `>version 1</td><td data-label="Calls" class="number">1</td><td data-label="Failed" class="number">0</td>`, shown)
 	file := regexp.MustCompile(`<img src="([^"]+)" alt="picture"`).FindStringSubmatch(shown)[1]
 	png := p.page(strings.TrimPrefix(p.get(file).header.Get("Location"), p.s.base))
 	require.Equal(t, "\x00\x00\x00\x40", png[16:20], "the width of the PNG")
@@ -116,6 +116,37 @@ func TestVersionsAndTrafficOfADeploymentsPage(t *testing.T) {
 	r := p.post(at+"/delete", nil)
 	require.Equal(t, "/console/deployments", r.header.Get("Location"), r.body)
 	require.Equal(t, http.StatusNotFound, p.get(at).status)
+}
+
+func TestAShadowsReportShowsPicturesSideBySide(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	at := p.deployed("portrait", 0x111111)
+	p.deployed("portrait", 0xff0000)
+	for _, inputs := range []string{`{}`, `{"colour":9}`} { // the versions have different defaults
+		made := p.api(http.MethodPost, "/deployment/portrait/api/v2/jobs", `{"inputs":`+inputs+`}`)
+		p.await("the end of the call", func() bool {
+			return p.api(http.MethodGet, "/api/v2/jobs/"+made["id"].(string), "")["status"] == "succeeded"
+		})
+	}
+	require.Contains(t, p.page(at), "Shadow…")
+	begun := p.post(at+"/shadow", url.Values{"version": {"2"}})
+	require.Equal(t, http.StatusSeeOther, begun.status, begun.body)
+	report := begun.header.Get("Location")
+	p.await("the end of the run", func() bool { return !strings.Contains(p.page(report), "have not ended") })
+	shown := p.page(report)
+	require.Contains(t, shown, "2 recorded calls ran through version 2: 1 identical, 1 differ, 0 fail")
+	pictures := regexp.MustCompile(`<img src="([^"]+)" alt="[^"]+ (before|now)"`).FindAllStringSubmatch(shown, -1)
+	require.Len(t, pictures, 2)
+	for _, one := range pictures {
+		require.Equal(t, http.StatusOK, p.get(one[1]).status, one[2])
+	}
+	require.NotEqual(t, p.page(pictures[0][1]), p.page(pictures[1][1]))
+	stranger := newPerson(t)
+	require.Equal(t, http.StatusNotFound, stranger.get(report).status)
+	require.Equal(t, http.StatusNotFound, stranger.get(pictures[1][1]).status)
+	require.Equal(t, http.StatusNotFound, p.get(at+"/shadows/none").status)
+	require.Equal(t, http.StatusNotFound, p.post(at+"/shadow", url.Values{"version": {"9"}}).status)
 }
 
 func TestADeploymentsPagesInABrowser(t *testing.T) {

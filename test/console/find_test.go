@@ -84,7 +84,7 @@ func TestTheFirstMinuteOfANewcomer(t *testing.T) {
 	c := newPerson(t).open()
 	c.visit("/console")
 	c.click(`Array.from(document.querySelectorAll("button")).find(function (e) { return e.textContent === "See a job fail" })`)
-	c.arrives("the reason", `/RegexReplace[^]*a parenthesis is not closed/.test((document.querySelector(".failure") || document).textContent)`)
+	c.arrives("the reason", `/RegexReplace[^]*unterminated subpattern/.test((document.querySelector(".failure") || document).textContent)`)
 	c.clean()
 }
 

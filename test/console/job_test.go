@@ -53,7 +53,7 @@ func TestAJobRunsAgainWithChangedInputs(t *testing.T) {
 	require.Contains(t, p.page("/console/jobs/"+next+"/again"), `name="input:1.width" value="96"`)
 
 	compared := p.page("/console/jobs/" + id + "?with=" + next)
-	require.Regexp(t, `<td>1.width</td><td class="long">320</td><td class="long">96</td>`, compared)
+	require.Regexp(t, `>1.width</td><td data-label="Here" class="long">320</td><td data-label="There" class="long">96</td>`, compared)
 	require.Equal(t, http.StatusNotFound, newPerson(t).get("/console/jobs/"+id+"?with="+next).status, "another account's")
 	mine := newPerson(t)
 	other := mine.run(picture("mine", 1))

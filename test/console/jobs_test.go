@@ -82,7 +82,7 @@ func TestFailuresAreGroupedByCause(t *testing.T) {
 	var groups string
 	p.await("the failures", func() bool {
 		groups = p.page("/console?group=cause")
-		return regexp.MustCompile(`>3</a></td><td class="long">`).MatchString(groups)
+		return regexp.MustCompile(`>3</a></td><td data-label="Cause" class="long">`).MatchString(groups)
 	})
 	link := regexp.MustCompile(`href="(/console\?[^"]*cause=[^"]*)">3<`).FindStringSubmatch(groups)
 	require.NotNil(t, link)

@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
@@ -71,6 +72,26 @@ func TestJobsAreSelectedAndRunAgainByKeyboard(t *testing.T) {
 	b.tabTo("the confirmation", `e.tagName === "BUTTON" && e.closest("main form") && e.classList.contains("main")`)
 	b.press(kb.Enter)
 	b.arrives("the list", `location.pathname === "/console" && document.querySelectorAll("tr[id^=job-]").length === 5`)
+	b.clean()
+}
+
+// TestAnOperatorActsByKeyboard suspends an account on the way from the search to the reason.
+func TestAnOperatorActsByKeyboard(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	b := newOperator(t).open()
+	b.visit("/console")
+	b.tabTo("the search", `e.id === "find"`)
+	b.do(chromedp.KeyEvent(p.account))
+	b.press(kb.Enter)
+	b.arrives("the account", `location.pathname.indexOf("/console/accounts/") === 0`)
+	b.tabTo("the action", `e.tagName === "SUMMARY" && e.textContent.indexOf("Suspend") === 0`)
+	b.press(kb.Enter)
+	b.tabTo("the reason", `e.name === "reason" && e.closest("details[open]")`)
+	b.do(chromedp.KeyEvent("by keyboard alone"))
+	b.press(kb.Enter)
+	b.arrives("the suspended account", `document.querySelector("h1 .state.failed")`)
+	require.Equal(t, http.StatusForbidden, p.get("/console").status)
 	b.clean()
 }
 

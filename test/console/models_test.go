@@ -27,7 +27,16 @@ func (p *person) called(model string, inputs map[string]string) string {
 	}
 	r := p.post("/console/models/"+model+"/run", form)
 	require.Equal(p.t, http.StatusSeeOther, r.status, r.body)
-	return r.header.Get("Location")
+	return callOf(p.t, r.header.Get("Location"))
+}
+
+// callOf returns the page of the call whose result the page of a model shows.
+func callOf(t *testing.T, model string) string {
+	t.Helper()
+	at, err := url.Parse(model)
+	require.NoError(t, err)
+	require.NotEmpty(t, at.Query().Get("call"), model)
+	return "/console/calls/" + at.Query().Get("call")
 }
 
 func TestAModelRunsFromItsForm(t *testing.T) {
@@ -39,6 +48,11 @@ func TestAModelRunsFromItsForm(t *testing.T) {
 	require.Contains(t, p.page("/console/models?q=FLUX"), "bfl/flux-2-pro")
 	require.NotContains(t, p.page("/console/models?q=FLUX"), "sim/echo")
 	require.Contains(t, p.page("/console/models?q=nothing"), "No model has that in its name.")
+	require.NotContains(t, list, "BFL_API_KEY")
+	operated := newOperator(t).page("/console/models?kind=video")
+	require.Regexp(t, `(?s)<h2>bfl <span class="state">no credential</span></h2>.{0,30}Set <code>BFL_API_KEY</code> to call`, operated)
+	require.Regexp(t, `(?s)<span class="kind video">.{0,400}bfl/flux-3-video`, operated)
+	require.NotContains(t, operated, "bfl/flux-2-pro", "it makes pictures")
 	require.Equal(t, http.StatusNotFound, p.get("/console/models/sim/nothing").status)
 
 	form := p.page("/console/models/bfl/flux-2-pro")
@@ -51,7 +65,7 @@ func TestAModelRunsFromItsForm(t *testing.T) {
 	form = p.page("/console/models/sim/image")
 	for _, part := range []string{
 		`name="in:prompt" rows="3">a red square</textarea>`, `<option value="video">video</option>`,
-		"Costs <strong>nothing</strong>", ">Run</button>",
+		"Costs <strong>$0.00</strong>", ">Run</button>",
 	} {
 		require.Contains(t, form, part)
 	}
@@ -59,20 +73,26 @@ func TestAModelRunsFromItsForm(t *testing.T) {
 	sent := url.Values{"token": {token}, "in:prompt": {"a blue square"}}
 	first := p.post("/console/models/sim/image/run", sent)
 	require.Equal(t, http.StatusSeeOther, first.status, first.body)
-	at := first.header.Get("Location")
-	require.Equal(t, at, p.post("/console/models/sim/image/run", sent).header.Get("Location"), "sent twice, it runs once")
+	beside := first.header.Get("Location")
+	require.Equal(t, beside, p.post("/console/models/sim/image/run", sent).header.Get("Location"), "sent twice, it runs once")
+	at := callOf(t, beside)
 	sent.Set("in:prompt", "a green square")
-	require.NotEqual(t, at, p.post("/console/models/sim/image/run", sent).header.Get("Location"), "other inputs are another call")
+	require.NotEqual(t, beside, p.post("/console/models/sim/image/run", sent).header.Get("Location"), "other inputs are another call")
 	p.await("the picture", func() bool { return strings.Contains(p.page(at), `alt="A picture of the answer"`) })
 	shown := p.page(at)
 	require.Contains(t, shown, `<span class="state succeeded">succeeded</span></h1>`)
 	picture := html.UnescapeString(regexp.MustCompile(`<img src="([^"]+)"`).FindStringSubmatch(shown)[1])
 	require.Equal(t, http.StatusOK, p.get(strings.TrimPrefix(picture, p.s.base)).status)
-	require.Contains(t, p.page(at+"/again"), ">a blue square</textarea>")
+	require.Regexp(t, `(?s)>a blue square</textarea>.*<h2>Result <span class="state succeeded">.*alt="A picture`, p.page(beside))
+	require.Contains(t, shown, html.EscapeString(strings.TrimPrefix(beside, p.s.base)))
+	require.Regexp(t, `(?s)>a red square</textarea>.*<h2>Your last result <span class="state succeeded">.*alt="A picture of the answer"`,
+		p.page("/console/models/sim/image"), "the example, and the last result")
+	require.Equal(t, http.StatusNotFound, p.get(strings.Replace(beside, "sim/image", "sim/echo", 1)).status, "a call of another model")
 	require.Contains(t, p.page("/console/calls"), at)
 
 	stranger := newPerson(t)
-	for _, path := range []string{at, at + "/answer", at + "/again"} {
+	require.NotContains(t, stranger.page("/console/models/sim/image"), "Your last result")
+	for _, path := range []string{at, at + "/answer", beside} {
 		require.Equal(t, http.StatusNotFound, stranger.get(path).status, path)
 	}
 	require.Equal(t, http.StatusNotFound, stranger.post(at+"/cancel", nil).status)
@@ -177,8 +197,9 @@ func TestAModelsPagesInABrowser(t *testing.T) {
 	b.picture("call-running")
 	b.await("the picture without a reload", `document.querySelector(".large img") && document.querySelector(".large img").complete && `+
 		`document.querySelector(".large img").naturalWidth > 0`)
-	at := eval[string](b, `location.pathname`)
-	b.looks("call", at)
+	beside := eval[string](b, `location.pathname + location.search`)
+	b.looks("model-result", beside)
+	b.looks("call", callOf(t, beside))
 	b.looks("calls", "/console/calls")
 	b.clean()
 }

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -65,12 +66,12 @@ func TestOperatorsActInTheConsole(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, o.post("/console/views/usage_v1/resume", because(url.Values{"stream": {"job-x"}})).status,
 		"it is not halted")
 
-	require.Contains(t, o.page("/console/doctor"), ">database</td>")
+	o.await("the findings", func() bool { return strings.Contains(o.page("/console/doctor"), ">database</td>") })
 	require.Contains(t, o.page("/console/deliveries?status=delivered"), "Deliveries of webhooks")
 	require.Equal(t, http.StatusBadRequest, o.get("/console/deliveries?status=odd").status)
 
 	b := o.open()
-	for _, name := range []string{"accounts", "queues", "views", "deliveries", "doctor", "servers"} {
+	for _, name := range []string{"accounts", "queues", "views", "deliveries", "doctor", "servers", "sessions", "pools", "weights"} {
 		b.looks("operators-"+name, "/console/"+name)
 	}
 	b.looks("operators-account", at)
@@ -82,13 +83,17 @@ func TestOnlyOperatorsActInTheConsole(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t)
 	nobody := &person{t: t, s: p.s, withoutRedirect: p.withoutRedirect}
-	for _, path := range []string{"/queues", "/views", "/views/usage_v1/check", "/accounts", "/accounts/x", "/deliveries", "/doctor"} {
+	for _, path := range []string{
+		"/queues", "/views", "/views/usage_v1/check", "/accounts", "/accounts/x", "/deliveries", "/doctor",
+		"/sessions", "/pools", "/weights",
+	} {
 		require.Equal(t, http.StatusForbidden, p.get("/console"+path).status, path)
 		require.Equal(t, http.StatusUnauthorized, nobody.get("/console"+path).status, path)
 	}
 	for _, path := range []string{
 		"/queues", "/views/usage_v1/rebuild", "/views/usage_v1/resume", "/accounts", "/accounts/x", "/accounts/x/credit", "/accounts/x/keys",
 		"/accounts/x/keys/revoke", "/deliveries/replay", "/servers", "/servers/x/drain",
+		"/sessions/x/end", "/pools/x", "/weights/x/remove",
 	} {
 		require.Equal(t, http.StatusForbidden, p.post("/console"+path, url.Values{"reason": {"mine"}}).status, path)
 		require.Equal(t, http.StatusUnauthorized, nobody.post("/console"+path, url.Values{"reason": {"mine"}}).status, path)

@@ -90,7 +90,7 @@ func TestAnAccountFindsShowsAndDeletesItsAssets(t *testing.T) {
 func TestAnAccountSeesWhatBecameOfItsMessages(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t)
-	require.Contains(t, p.page("/console/webhooks"), "No webhook is registered.")
+	require.Contains(t, p.page("/console/webhooks"), "No webhooks yet")
 	for _, address := range []string{"", "ftp://a.example", "http://10.0.0.1/x"} {
 		require.Equal(t, http.StatusBadRequest, p.post("/console/webhooks", url.Values{"url": {address}}).status, address)
 	}

@@ -69,7 +69,7 @@ var accountStates = map[string]pageStates{
 		state{"Problem", "?before=odd", http.StatusBadRequest},
 	},
 	"/console/webhooks": {
-		state{says: "No webhook is registered."},
+		state{says: "No webhooks yet"},
 		state{says: "/200"},
 		state{says: "/207"},
 		state{"Problem", "/none", http.StatusNotFound},
@@ -77,6 +77,11 @@ var accountStates = map[string]pageStates{
 	"/console/keys":  {state{says: "Keys"}, state{says: "Keys"}, state{says: "Revoke"}, state{}},
 	"/console/usage": {state{says: "Files"}, state{says: "Files"}, state{says: "Files"}, state{}},
 }
+
+// weight is the number of bytes that the open page has loaded besides pictures and films.
+const weight = `performance.getEntriesByType("navigation").concat(performance.getEntriesByType("resource").filter(function (e) {
+	return ["img", "video", "audio", "eventsource"].indexOf(e.initiatorType) < 0;
+})).reduce(function (sum, e) { return sum + e.encodedBodySize; }, 0)`
 
 // shows opens a page at the width of a phone.
 func (b *browser) shows(page string, s state) {
@@ -88,6 +93,7 @@ func (b *browser) shows(page string, s state) {
 	require.Equal(b.t, want, status, "%s%s: %s", page, s.address, b.text())
 	require.Contains(b.t, eval[string](b, `document.title + " " + document.getElementById("main").innerText`), s.says, "%s%s", page, s.address)
 	b.fits(page + s.address)
+	require.LessOrEqual(b.t, eval[int](b, weight), 100_000, "bytes of %s besides pictures", page)
 	require.Zero(b.t, eval[int](b, `document.querySelectorAll("main script, main img[src=x], main b.hostile").length`),
 		"%s: a text became markup", page)
 	if want >= 400 { // the browser reports the status of an error page
@@ -178,6 +184,7 @@ func TestEachPageOfOperatorsFitsAPhone(t *testing.T) {
 	for _, link := range links {
 		b.shows(link[1], state{})
 	}
+	b.shows("/docs", state{says: "Begin"})
 	for _, wrong := range []state{
 		{"Problem", "/accounts/none", http.StatusNotFound},
 		{"Problem", "/deliveries?before=odd", http.StatusBadRequest},
@@ -220,6 +227,18 @@ func TestPagesOfOperatorsWithMuchAndWithMarkup(t *testing.T) {
 		`insert into job_admissions (account, queued) select id, 1 from accounts where name like 'many-%' limit 900 on conflict do nothing`,
 		`insert into halted_streams (projection, stream, position, error) select 'usage_v1', 'job-' || n, n, '<b class="hostile">"><img src=x>'
 			from generate_series(1, 20) n`,
+		`insert into people (id, issuer, subject, name, role) select 'p' || n, 'i', 's' || n, '<b class="hostile">"><img src=x>' || n, 'member'
+			from generate_series(1, 150) n`,
+		`insert into sessions (id, person, hash, role, expires_at, last_used_at) select gen_random_uuid(), 'p' || n,
+			decode(lpad(to_hex(n), 64, '0'), 'hex'), 'member', now() + interval '1 hour', now() from generate_series(1, 150) n`,
+		`insert into pools (name, commands, state) select 'pool-' || n, '{}', jsonb_build_object('terms', '{"max": 9}'::jsonb, 'failures', 2,
+			'problem', '<b class="hostile">"><img src=x onerror=alert(1)><script>alert(2)</script>', 'machines', (select
+			jsonb_agg(jsonb_build_object('id', 'pool-1-' || m, 'handle', repeat('handle', 9), 'phase', 'joined', 'requested_at', now(),
+			'cause', '<b class="hostile">')) from generate_series(1, 9) m), 'ended', (select jsonb_agg(jsonb_build_object('id', 'pool-1-' || m,
+			'at', now(), 'seconds', 4000, 'work', 60, 'segments', 3)) from generate_series(1, 30) m)) from generate_series(1, 3) n`,
+		`insert into files (asset_id, account, hash, size, content_type, folder, subfolder, filename, named, operators) select gen_random_uuid(),
+			'*', decode(lpad(to_hex(n), 64, '0'), 'hex'), 6938040682, 'application/octet-stream', 'input', 'models/checkpoints',
+			'<b class="hostile">"><img src=x>' || n || '.safetensors', true, true from generate_series(1, 150) n`,
 	} {
 		_, err := pool.Exec(t.Context(), sql)
 		require.NoError(t, err, sql)
@@ -228,6 +247,7 @@ func TestPagesOfOperatorsWithMuchAndWithMarkup(t *testing.T) {
 		return strings.Contains(o.page("/console/deliveries?status=dead")+o.page("/console/deliveries?status=pending")+
 			o.page("/console/deliveries?status=delivered"), "delivery-")
 	})
+	o.await("the doctor's findings", func() bool { return strings.Contains(o.page("/console/doctor"), "halted") })
 	b := o.open()
 	b.size(390, 900)
 	for page, says := range map[string]string{
@@ -245,6 +265,10 @@ func TestPagesOfOperatorsWithMuchAndWithMarkup(t *testing.T) {
 		"/console?group=cause":            "RegexReplace",
 		"/console/gallery":                "Gallery",
 		"/console/servers":                "No ComfyUI server is registered",
+		"/console/sessions":               "<img src=x>",
+		"/console/pools":                  markup,
+		"/console/weights":                "more weights",
+		"/console/weights?q=nothing":      "No weight has that in its name",
 		"/console/calls?account=" + id:    "No model was called yet",
 		"/console/usage?account=" + id:    "Files",
 	} {

@@ -1,5 +1,5 @@
-// Package documents_test holds the OpenAPI documents that Millrace serves to OpenAPI itself: those of the service, whose
-// version 2 only grows, and one for each model of the catalog.
+// Package documents_test validates the OpenAPI documents that Millrace serves: those of the service, and one for each model of the catalog.
+// It also checks that the document of the v2 API only grows.
 package documents_test
 
 import (

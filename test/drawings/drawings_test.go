@@ -26,6 +26,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/node/remote"
+	"github.com/millrace-dev/millrace/internal/engine/ordered"
 )
 
 var update = flag.Bool("update", false, "write the table")
@@ -142,10 +143,10 @@ func requireUsable(t *testing.T, name string, d *callable.Derived) {
 	require.NoError(t, err, name)
 	instance, err := jsonschema.UnmarshalJSON(strings.NewReader(string(body)))
 	require.NoError(t, err, name)
-	_, err = template.Check(defaults)
+	_, err = template.Check(defaults, nil)
 	require.NoError(t, err, name)
 	require.NoError(t, compiled.Validate(instance), name)
-	require.True(t, json.Valid(template.Fill(defaults)), name)
+	require.True(t, json.Valid(template.Fill(defaults, nil)), name)
 }
 
 func leftOut(d *callable.Derived) (n int) {
@@ -181,10 +182,10 @@ func appInputs(t *testing.T, drawing []byte) int {
 
 func registry(t *testing.T, definitions []byte, more string) *node.Registry {
 	t.Helper()
-	members, err := remote.Members(definitions)
+	members, err := ordered.Members(definitions)
 	require.NoError(t, err)
 	if more != "" {
-		members = append(members, remote.Member{Name: "AILab_QwenVL", Raw: json.RawMessage(more)})
+		members = append(members, ordered.Member{Name: "AILab_QwenVL", Raw: json.RawMessage(more)})
 	}
 	var names []string
 	byName := map[string]json.RawMessage{}

@@ -24,6 +24,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/pool"
 	"github.com/millrace-dev/millrace/internal/domain/task"
 )
 
@@ -68,7 +69,7 @@ func TestHistoriesOfRealRunsReplay(t *testing.T) {
 		target = filepath.Join(root(), "workflows/testdata/histories")
 	}
 	runs["ingest"], runs["export"], runs["download"] = s.ingestedAlone(), s.exported(runs["run-cheap"]), s.downloaded()
-	runs["ingest-batch"] = s.ingestedTogether()
+	runs["ingest-batch"], runs["pool"] = s.ingestedTogether(), s.pooled()
 	runs["retention"] = s.swept(dir, slices.Collect(maps.Values(runs)))
 	for name, id := range runs {
 		s.command("histories", "export", id, "--dir", target, "--name", name)
@@ -112,6 +113,21 @@ func (s *service) ingested(text string) string {
 	var a struct{ ID string }
 	require.NoError(s.t, json.NewDecoder(resp.Body).Decode(&a))
 	return asset.ID(a.ID).WorkflowID()
+}
+
+// pooled has a pool whose machines never join, until it is removed, and returns its workflow.
+func (s *service) pooled() string {
+	s.t.Helper()
+	file := filepath.Join(s.t.TempDir(), "pool.yaml")
+	text := "pool: recorded\nmax: 1\njoin: 1s\nstart: true {machine}\nstop: true {machine}\nlist: 'true'\n"
+	require.NoError(s.t, os.WriteFile(file, []byte(text), 0o600))
+	s.command("pool", "apply", file)
+	s.until("a machine that did not join is stopped", func() bool {
+		return strings.Contains(s.command("pool", "show", "recorded"), "stopped")
+	})
+	s.command("pool", "rm", "recorded", "--reason", "recorded")
+	s.until("the pool is over", func() bool { return !strings.Contains(s.command("pool", "list"), "recorded") })
+	return pool.WorkflowID("recorded")
 }
 
 // exported has the files of a job packed and returns the workflow that did.

@@ -154,7 +154,7 @@ func TestConsoleShowsOwnJobsOnly(t *testing.T) {
 	require.Equal(t, http.StatusSeeOther, canceled.status, canceled.body)
 	c.await(id, "cancelled")
 	require.Contains(t, b.get(canceled.header.Get("Location")).body, "asked to stop")
-	require.Regexp(t, `because the wrong picture</span></td><td class="tight">console:`, b.get("/console/jobs/"+id).body,
-		"who asked, and why, is recorded")
+	require.Contains(t, b.get("/console/jobs/"+id).body,
+		`because the wrong picture</span></td><td data-label="By" class="tight">the account, in the console</td>`, "who asked, and why")
 	require.Equal(t, http.StatusSeeOther, b.post("/console/signout", nil).status)
 }

@@ -199,6 +199,13 @@ func TestVersionsOfADeployment(t *testing.T) {
 	require.Equal(t, http.StatusOK, status)
 	r, _ = c.call("portrait", `{}`)
 	require.Equal(t, http.StatusNotFound, r.status)
+	reborn := c.deploy("portrait", 16, "")
+	c.deploy("portrait", 32, "")
+	for _, name := range []string{"portrait", "portrait@2", reborn["id"].(string)} { // what the process remembers is outdated
+		r, made := c.call(name, `{}`)
+		require.Equal(t, http.StatusCreated, r.status, "%s: %s", name, r.body)
+		require.Contains(t, c.do("GET", "/deployment/portrait/api/v2/jobs", "").body, made["id"])
+	}
 }
 
 // A picture comes as a data: URL, as an asset and by its hash; a repeated call is one job.

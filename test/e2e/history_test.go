@@ -100,7 +100,7 @@ func TestJobLogsShowTheRun(t *testing.T) {
 		"5":{"class_type":"PreviewAny","inputs":{"source":["1",0]}}}`)
 	c.await(failing, "failed")
 	text, _ = c.json("GET", "/api/v2/jobs/"+failing+"/logs", "")["text"].(string)
-	require.Regexp(t, regexp.MustCompile(`ERROR node 1 \(RegexReplace\): failed: ValidationError: .+`), text)
+	require.Regexp(t, regexp.MustCompile(`ERROR node 1 \(RegexReplace\): failed: ValidationError \(re\.error\): .+`), text)
 	require.Contains(t, text, "ERROR run 1: failed")
 }
 

@@ -1,4 +1,4 @@
-// Package generated_test sends requests to a complete service that schemathesis, a program from PyPI, generates from
+// Package generated_test tests a complete service with requests that schemathesis, a program from PyPI, generates from
 // the service's OpenAPI document.
 package generated_test
 

@@ -1,10 +1,9 @@
 //go:build linux
 
-// Package history records what clients of a running service saw, and judges whether a service that carries out one request
-// after the other could have answered them so (linearizability, decided by porcupine). It starts and breaks nothing.
+// Package history records the answers that clients of a running service received, and checks with porcupine that they are linearizable: a
+// service that carries out one request at a time could have given them. It does not start the service or cause faults.
 //
-// Every job and model call is a history of its own: what one client was told must agree with what every other client was
-// told, whichever process answered.
+// Every job and model call has its own history: the answers to all clients must agree, whichever process gave them.
 package history
 
 import (
@@ -29,17 +28,17 @@ type History struct {
 // New returns an empty history.
 func New() *History { return &History{began: time.Now()} }
 
-// request is what a client asked for.
+// request is a request of a client.
 type request struct {
-	Subject string // the job or call; each is judged by itself
+	Subject string // the job or call; each is judged separately
 	Verb    verb
 }
 
-// answer is what the client was told.
+// answer is the answer that the client received.
 type answer struct {
 	Known bool   // false = no answer came: the request may have been carried out, now or later
 	Jobs  int    // jobs in the answer to a search
-	State string // state of the job or call; "" = there is none
+	State string // state of the job or call; "" = it does not exist
 	ID    string
 
 	Beside bool // a submission whose client waited while another submission was answered with the same job
@@ -117,8 +116,8 @@ func (h *History) Anomalies() (anomalies []Anomaly) {
 	return anomalies
 }
 
-// markBeside marks the submissions of one subject that overlap and have the same job as their answer. The service notes that a key was
-// answered after the answer, so that a request which is under way may get the same one.
+// markBeside marks the submissions of one subject that overlap and have the same job as their answer. The service records that a key was
+// answered only after the answer, so a concurrent request may get the same answer.
 func markBeside(operations []porcupine.Operation) {
 	for i := range operations {
 		for k := range operations[:i] {

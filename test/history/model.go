@@ -66,7 +66,7 @@ func (s states) afterCancel() states {
 	return next.later()
 }
 
-// subject is what may be true of a job, call or file.
+// subject is the set of possible states of a job, call or file.
 type subject struct {
 	job    states
 	id     string // of the job, call or asset; "" = no answer has named one
@@ -84,8 +84,8 @@ var model = porcupine.Model{
 	},
 }
 
-// step returns what may be true after a request with its answer. No state of the job is possible if the answer contradicts
-// what was answered before.
+// step returns the possible states after a request and its answer. If the answer contradicts earlier answers, no state of the job is
+// possible.
 func (s subject) step(v verb, a answer) subject {
 	if a.Known && a.ID != "" {
 		if s.id != "" && s.id != a.ID {
@@ -100,7 +100,7 @@ func (s subject) step(v verb, a answer) subject {
 		}
 	case v == submit && a.State == refuse:
 		s.job &^= absent
-	case v == submit && a.Beside && s.job&absent == 0: // the first one was not answered yet
+	case v == submit && a.Beside && s.job&absent == 0: // the first submission was not answered yet
 	case v == submit && s.repeat:
 		if s.job&absent != 0 {
 			s.job = s.job&^absent | queued

@@ -22,7 +22,7 @@ import (
 const (
 	// pause bounds the time between two requests of a client.
 	pause = 60 * time.Millisecond
-	// patience bounds the time for which a subject is asked about.
+	// patience bounds the time for which clients send requests about a subject.
 	patience = 15 * time.Second
 	// searchedLabel is the metadata label of every job.
 	searchedLabel = "observed"

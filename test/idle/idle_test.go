@@ -1,4 +1,4 @@
-// Package idle_test holds the whole of local mode to what it may ask of PostgreSQL while it has nothing to do.
+// Package idle_test limits the work that local mode may cause in PostgreSQL while it is idle.
 package idle_test
 
 import (

@@ -21,7 +21,8 @@ import (
 // Client is a client of the service that works through outages.
 type Client struct {
 	http     *http.Client
-	patience time.Duration // how long a request is repeated; 0 = it is sent once
+	patience time.Duration // time for which a request is repeated; 0 = the request is sent once
+	deployed int           // number of clients that call the deployment in each way; 0 = the service does not have the deployment
 
 	mu    sync.Mutex // guards the fields below
 	bases []string   // the first one receives the requests

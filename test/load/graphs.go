@@ -32,6 +32,14 @@ func Long(prefix string) string {
 		"6":{"class_type":"SaveImage","inputs":{"images":["5",0],"filename_prefix":%q}}}}`, colour(prefix), prefix)
 }
 
+// classGraph is the body of a submission of a graph with the deployment as a node.
+func classGraph(prefix string) []byte {
+	return fmt.Appendf(nil, `{"workflow":{
+		"1":{"class_type":"Deployment.%s","inputs":{"color":%d}},
+		"2":{"class_type":"ImageInvert","inputs":{"image":["1",0]}},
+		"3":{"class_type":"SaveImage","inputs":{"images":["2",0],"filename_prefix":%q}}}}`, Deployment, colour(prefix), prefix)
+}
+
 func painted(prefix string) string {
 	return fmt.Sprintf(`{"prompt":{
 		"1":{"class_type":"Partner_sim_image","inputs":{"prompt":%q}},

@@ -28,17 +28,18 @@ const (
 	// Uncertain is a request whose sender was killed after it was sent and before its answer was recorded. It is not
 	// sent again, and its answer says so, because nobody can know whether it was carried out.
 	Uncertain Verdict = "uncertain"
-	Refused   Verdict = "refused" // it was never accepted, and no part of it was done twice
+	Refused   Verdict = "refused" // the request was never accepted, and no part of its work was done twice
 )
 
 // Entry is one request to the service.
 type Entry struct {
-	Kind     string // jobs, uploads or calls
+	Kind     string // jobs, uploads, calls, deployments or classes
 	Name     string
 	ID       string
 	Accepted bool // the service has accepted the request
 	Cut      bool // the load ended while the client waited for the answer
 	content  []byte
+	once     bool // the only answer to its key was given
 
 	Verdict Verdict
 	Why     string
@@ -103,6 +104,10 @@ func (e *Entry) judge(ctx context.Context, c *Client, p *Provider) (Verdict, str
 	switch {
 	case e.Kind == "jobs":
 		return e.judgeJob(ctx, c)
+	case e.Kind == "deployments":
+		return e.judgeDeployment(ctx, c)
+	case e.Kind == "classes":
+		return e.judgeOnce(ctx, c)
 	case !e.Accepted:
 		return Refused, ""
 	case e.Kind == "uploads":

@@ -1,8 +1,9 @@
 //go:build linux
 
-// Package load sends jobs, uploads and model calls to a running service and judges their outcomes. A ledger outside
-// of the service records what was accepted, and a provider of its own counts its requests. Nothing that was accepted
-// may be lost, done twice, or fail because a part of the service was down. The package starts and breaks nothing.
+// Package load sends jobs, uploads and model calls to a running service and judges their outcomes. A ledger outside of
+// the service records what was accepted, and a provider of its own counts its requests. Nothing that was accepted may
+// be lost, done twice, or fail because a part of the service was down. The package does not start the service or cause
+// faults.
 package load
 
 import (
@@ -24,12 +25,15 @@ type Load struct {
 // Wait returns once every client has ended.
 func (l *Load) Wait() { l.group.Wait() }
 
-// Start starts four clients that submit jobs, one that uploads and one that calls a model. Each pauses between its requests
-// for pace to six times pace. One in ten jobs is of each of more graphs.
+// Start starts four clients that submit jobs, one that uploads, one that calls a model, and those that call the
+// deployment. Each pauses between its requests for pace to six times pace. One in ten jobs is of each of more graphs.
 func Start(ctx context.Context, c *Client, book *Ledger, seed uint64, pace time.Duration, more ...func(prefix string) string) *Load {
 	l := &Load{client: c, ledger: book, more: more}
 	works := []func(context.Context, string, *rand.Rand){l.job, l.job, l.job, l.job, l.upload, l.call}
 	kinds := []string{"job", "job", "job", "job", "upload", "call"}
+	for range c.deployed {
+		works, kinds = append(works, l.deployment, l.class), append(kinds, "deployment", "class")
+	}
 	for i, work := range works {
 		random := rand.New(rand.NewPCG(seed, uint64(10+i))) // need not be secret
 		l.group.Go(func() {
@@ -58,7 +62,14 @@ func (l *Load) job(ctx context.Context, name string, random *rand.Rand) {
 	}
 	id, accepted := l.client.Submit(ctx, graph(name))
 	l.ledger.Add(&Entry{Kind: "jobs", Name: name, ID: id, Accepted: accepted, Cut: ctx.Err() != nil})
-	for until := time.Now().Add(jobWithin); accepted && time.Now().Before(until) && Pause(ctx, 100*time.Millisecond); {
+	if accepted {
+		l.awaitEnd(ctx, id)
+	}
+}
+
+// awaitEnd waits a while for the end of a job.
+func (l *Load) awaitEnd(ctx context.Context, id string) {
+	for until := time.Now().Add(jobWithin); time.Now().Before(until) && Pause(ctx, 100*time.Millisecond); {
 		if state := l.client.State(ctx, id); state == "completed" || state == "failed" {
 			return
 		}

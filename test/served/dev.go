@@ -18,15 +18,15 @@ import (
 	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
 )
 
-// Options say how a service is started.
+// Options configure the start of a service.
 type Options struct {
 	Name     string                             // of its directory
 	Args     []string                           // of `millrace dev`, further ones
 	Prepare  func(dir string) ([]string, error) // makes files beside the data, and arguments that name them; nil = none
 	Lookup   func(string) (string, bool)        // the environment; nil = that of this process
-	Out      io.Writer                          // what the program prints; nil = nowhere
+	Out      io.Writer                          // output of the program; nil = discarded
 	Log      io.Writer                          // nil = the standard error of this process
-	Patience time.Duration                      // how long the start may take
+	Patience time.Duration                      // maximum duration of the start
 }
 
 // Service is `millrace dev` in this process: a private PostgreSQL, a real Temporal server and all roles.
@@ -64,7 +64,7 @@ func Dev(o Options) (*Service, error) {
 	if err != nil {
 		return s, err
 	}
-	remove := func() { dir.Remove() } //nolint:errcheck // what stays is removed by the next run
+	remove := func() { dir.Remove() } //nolint:errcheck // the next run removes the rest
 	s.stop = remove
 	addr, err := ports.Address()
 	s.Base, s.Data = "http://"+addr, filepath.Join(dir.Path, "data")
@@ -80,7 +80,7 @@ func Dev(o Options) (*Service, error) {
 	return s, s.run(o, args, remove)
 }
 
-// run runs the program until the service is stopped and waits until it is ready. At its end, remove removes what it leaves.
+// run runs the program until the service is stopped and waits until it is ready. When the service has ended, remove removes its files.
 func (s *Service) run(o Options, args []string, remove func()) error {
 	out, log := io.Discard, io.Writer(os.Stderr)
 	if o.Out != nil {

@@ -1,5 +1,5 @@
-// Package served holds the common parts of tests of complete services: a log that can be read while it is written,
-// the wait until the service is ready, and its command line.
+// Package served contains the common parts of tests of complete services: a log that can be read while it is written,
+// waiting until the service is ready, and the command line of the service.
 package served
 
 import (

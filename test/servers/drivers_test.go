@@ -142,7 +142,7 @@ func (d *deployment) worker(name string) *activities.Graph {
 	files := nodetest.NewFiles()
 	return activities.NewGraph(activities.Deps{
 		Events: d.log, Types: d.types, Sources: job.Sources{Events: d.log, Registry: d.types, Blobs: d.blobs},
-		Assets: noAssets{}, Tiers: oneSlot{}, Classes: classes, Values: nodevalue.New(d.blobs, 1<<20, 1<<20), Bus: noBus{},
+		Assets: noAssets{}, Tiers: oneSlot{}, Classes: classes, Values: nodevalue.New(d.blobs, 1<<20, 1<<20, time.Minute), Bus: noBus{},
 		Stops:    activities.NewStops(),
 		Files:    func(job.RunRef, string) activities.NodeFiles { return &nodeFiles{Files: files} },
 		Segments: activities.NewSegments(pool, driving.New(driving.Options{})), Jobs: d.jobs,

@@ -121,6 +121,7 @@ func (s *heard) take(kind int, raw []byte) (over bool) {
 
 // A client that watches a node which expands on a server receives the server's messages about the nodes of the
 // expansion, with the same ids, and none about added nodes. The outputs of these nodes are kept.
+// So it is with a version of a deployment: its nodes run on the server and are seen as the node that calls it.
 func TestExpansionsOnServersAreReported(t *testing.T) {
 	t.Parallel()
 	s := start(t, comfyui.Options{
@@ -168,4 +169,5 @@ func TestExpansionsOnServersAreReported(t *testing.T) {
 	require.Equal(t, "completed", s.ended(again))
 	require.Len(t, m.Runs(), ran)
 	require.Len(t, s.images(again), 3, "a retry shows the picture within, too")
+	s.callsByClass()
 }

@@ -117,6 +117,7 @@ func (s *service) refusesPictures(t *testing.T) {
 		"/api/etn/translate/de/..%2f..%2fqueue": http.StatusNotFound,
 		"/lossless/remove":                      http.StatusNotFound,
 		"/api/lossless/remove":                  http.StatusNotFound,
+		"/lossless/fetch":                       http.StatusNotFound,
 	} {
 		status, _, body := s.send(http.MethodGet, path, "", nil)
 		require.Equal(t, want, status, "%s: %s", path, body)

@@ -3,6 +3,7 @@ package servers_test
 import (
 	"crypto/rand"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -250,4 +251,38 @@ func TestWeightsAreBroughtToTheServersThatNeedThem(t *testing.T) {
 	entries, err := filepath.Glob(filepath.Join(checkpoints, ".*"))
 	require.NoError(t, err)
 	require.Empty(t, entries, "no part is left")
+	s.fetchesWeights()
+}
+
+// fetchesWeights checks servers whose node pack fetches weights, since Millrace does not reach their folders.
+func (s *service) fetchesWeights() {
+	t := s.t
+	t.Helper()
+	for i, o := range []comfyui.Options{{NoBLAKE3: true}, {}} {
+		o.Pack, o.Models = true, t.TempDir()
+		m, checkpoints, label := simulate(t, o), filepath.Join(o.Models, "checkpoints"), fmt.Sprintf("server-%d", 3+i)
+		s.command("servers", "add", m.URL(), "--label", label, "--reason", "test")
+		s.await("the classes of the server", func() bool {
+			return strings.Contains(s.get("/api/object_info/LosslessSaveImage"), "image") && strings.Contains(s.get("/admin/servers"), m.URL())
+		})
+		name := fmt.Sprintf("sub/fetched%d.safetensors", i)
+		path, content := large(t, "fetched.safetensors", 3<<20)
+		s.command("weights", "put", path, "--folder", "checkpoints", "--name", name)
+		for range 2 {
+			require.Equal(t, "completed", s.ended(s.submitWith(loading(name), on(3+i))))
+		}
+		raw, err := os.ReadFile(filepath.Join(checkpoints, name))
+		require.NoError(t, err)
+		require.True(t, content == string(raw), "the content of the file")
+		require.Equal(t, []broughtEvent{{Name: name, Way: "fetch", Size: 3 << 20, Sent: 3 << 20}}, s.brought()[name], "the bytes are sent once")
+		require.Contains(t, s.command("weights", "where", name), m.URL())
+	}
+
+	// A weight of another account is not fetched.
+	s.command("accounts", "create", "acme", "--tier", "pro")
+	path, _ := large(t, "foreign.safetensors", 100)
+	s.command("weights", "put", path, "--folder", "checkpoints", "--account", "acme")
+	status, body := s.do(http.MethodPost, "/api/prompt", map[string]any{"prompt": loading("foreign.safetensors"), "extra_data": on(3)})
+	require.Equal(t, http.StatusBadRequest, status, body)
+	require.Contains(t, body, "value_not_in_list")
 }

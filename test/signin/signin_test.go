@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -201,6 +202,20 @@ func TestSignInEndsTheFormerSession(t *testing.T) {
 		return []string{"--editor", dir}, os.WriteFile(filepath.Join(dir, "index.html"), []byte("<html><head></head></html>"), 0o600)
 	}, "--auth", "keys")
 	require.NoError(t, s.createAccount(t.Context()))
+	t.Run("the editor asks for the sign-in and returns", func(t *testing.T) {
+		b := s.browser(t)
+		asked := b.get("/")
+		require.Equal(t, http.StatusSeeOther, asked.StatusCode)
+		form := b.get(asked.Header.Get("Location"))
+		require.Contains(t, form.body, "Sign in with ")
+		back := regexp.MustCompile(`name="return" value="([^"]+)"`).FindStringSubmatch(form.body)
+		require.NotNil(t, back, form.body)
+		a := b.get(b.atProvider(b.begin(back[1]), "max"))
+		require.Equal(t, "0; url=/", a.Header.Get("Refresh"))
+		opened := b.get("/", "Sec-Fetch-Site", "same-origin")
+		require.Equal(t, http.StatusOK, opened.StatusCode)
+		require.Contains(t, opened.body, "<html>")
+	})
 	for name, signIn := range map[string]func(*browser) answer{
 		"as an operator without an account": func(b *browser) answer {
 			return b.fromProvider(b.atProvider(b.begin("/console"), "olga"))
@@ -268,6 +283,33 @@ func TestOperatorsEndSessions(t *testing.T) {
 	}), ended)
 	_, err = s.Command(t.Context(), "sessions", "end", "nobody", "--reason", "a test")
 	require.Error(t, err)
+}
+
+// An operator ends a session on the page of sessions, at once. Others may not see the page.
+func TestOperatorsEndSessionsInTheConsole(t *testing.T) {
+	s := start(t)
+	operator, member := s.signedIn(t, "olga"), s.signedIn(t, "max")
+	require.Equal(t, http.StatusForbidden, member.get("/console/sessions").StatusCode)
+	id := s.sessions(t, "max")[0].ID
+	row := func() string {
+		a := operator.get("/console/sessions")
+		require.Equal(t, http.StatusOK, a.StatusCode, a.body)
+		return regexp.MustCompile(`(?s)<tr id="session-` + id + `">.*?</tr>`).FindString(a.body)
+	}
+	require.Regexp(t, `(?s)>max@studio.example</td>.*>member</td>.*>studio</a>.*Signed in".*<time .*Last used".*<time .*Expires".*<time `,
+		row())
+	end := "/console/sessions/" + id + "/end"
+	require.Equal(t, http.StatusForbidden, member.post(end, url.Values{"reason": {"mine"}}).StatusCode)
+	require.Equal(t, http.StatusBadRequest, operator.post(end, url.Values{}).StatusCode, "without a reason nothing ends")
+	require.Equal(t, http.StatusOK, member.get("/console").StatusCode)
+	a := operator.post(end, url.Values{"reason": {"a lost laptop"}})
+	require.Equal(t, http.StatusSeeOther, a.StatusCode, a.body)
+	require.Equal(t, "/console/sessions", a.Header.Get("Location"))
+	require.Equal(t, http.StatusUnauthorized, member.get("/console").StatusCode)
+	require.Empty(t, row())
+	require.True(t, slices.ContainsFunc(s.events(t, "person.session_ended.v1"), func(e event) bool {
+		return e.Reason == "a lost laptop" && e.Actor == "console:olga@studio.example" && e.Data["session"] == id
+	}))
 }
 
 // Somebody whose groups change has the new role at the next sign-in, and loses the old sessions with it; somebody who has no

@@ -46,8 +46,15 @@ func TestJobsStayWithTheVersionThatBeganThem(t *testing.T) {
 	require.ErrorContains(t, err, "MILLRACE_BUILD_ID")
 
 	p := d.serve(map[string]string{"MILLRACE_BUILD_ID": "one"})
+	painted := 0
+	newJobsRunOn := func(version string) { // Temporal's task queues hear of a change a moment later
+		require.Eventually(t, func() bool {
+			painted++
+			return d.build(p.paint(painted)) == version
+		}, patience, tick, version)
+	}
 	d.changed("promote", "one")
-	require.Equal(t, "one", d.build(p.paint(1)))
+	newJobsRunOn("one")
 	old := p.submit(waiting(20))
 	require.Eventually(t, func() bool { return d.count(`WorkflowType = 'RunModel'`) == 1 }, patience, tick)
 
@@ -56,12 +63,12 @@ func TestJobsStayWithTheVersionThatBeganThem(t *testing.T) {
 	require.Eventually(t, func() bool { // Temporal lists a change a moment later
 		return strings.Contains(d.run("workers", "list"), "two, 100 %")
 	}, patience, tick)
-	require.Equal(t, "two", d.build(p.paint(2)), "all new jobs go to the version that ramps at 100 %")
+	newJobsRunOn("two")
 	d.changed("ramp", "two", "--percent", "0")
-	require.Equal(t, "one", d.build(p.paint(3)))
+	newJobsRunOn("one")
 	d.changed("promote", "two")
 	require.Contains(t, d.run("workers", "show"), "current")
-	require.Equal(t, "two", d.build(p.paint(4)))
+	newJobsRunOn("two")
 
 	require.Equal(t, "completed", p.end(old))
 	require.Equal(t, "one", d.build(old), "a job in the middle stays with its version")

@@ -19,6 +19,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
+	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/domain/task"
 	"github.com/millrace-dev/millrace/worker"
 	"github.com/millrace-dev/millrace/worker/namespace"
@@ -98,6 +99,16 @@ func (c *Starter) Deliver(ctx context.Context, in outbox.Intent) error {
 		}
 		to := target{queue: worker.ExportQueue(c.Queue), account: ref.Account, repeated: true, summary: summary}
 		return c.startOn(ctx, to, in.WorkflowID, name, workflows.TaskParams{Ref: ref})
+	case outbox.StartPool:
+		var names []string
+		if err := json.Unmarshal(in.Payload, &names); err != nil {
+			return fmt.Errorf("intent %d: %w", in.ID, err)
+		}
+		if len(names) != 1 {
+			return fmt.Errorf("intent %d: %d pools, not one", in.ID, len(names))
+		}
+		to := target{queue: worker.PoolQueue(c.Queue), account: server.Account, repeated: true, summary: "pool " + names[0]}
+		return c.startOn(ctx, to, in.WorkflowID, workflows.RunPoolName, workflows.RunPoolParams{Pool: names[0]})
 	}
 	return fmt.Errorf("intent %d: this version does not have the kind %q", in.ID, in.Kind)
 }

@@ -9,6 +9,9 @@ import (
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
+
+	"github.com/millrace-dev/millrace/activities/attempt"
+	"github.com/millrace-dev/millrace/internal/fault"
 )
 
 // WorkflowState is the state of a workflow in Temporal.
@@ -17,6 +20,10 @@ type WorkflowState struct {
 	Status enums.WorkflowExecutionStatus
 	Waits  time.Duration // how long its workflow task has waited for a worker, or for the worker that took it; 0 = there is none
 	Tries  int           // how often that task was tried, because it timed out or failed
+	// Repeats is how often the activity that was tried most was tried, because its attempts failed, and Problem the last failure. Waits
+	// for a slot of the account do not count, and neither does an attempt that has run for LateAfter.
+	Repeats int
+	Problem string
 }
 
 const (
@@ -24,11 +31,24 @@ const (
 	LateAfter = 30 * time.Second
 	// lateTries is the number of tries from which a task counts as late, however short each is.
 	lateTries = 3
+	// lateRepeats is the number of tries from which an activity counts as late: they take over ten seconds.
+	lateRepeats = 8
+	// maxProblem bounds the text of a failure.
+	maxProblem = 200
 )
 
-// Late reports whether the workflow does not go on, because its workflow task waits for long or times out again and again.
+// Late reports whether the workflow does not go on, because its workflow task waits for long or times out again and again, or because
+// an activity fails again and again.
 func (s WorkflowState) Late() bool {
-	return s.Open() && (s.Waits > LateAfter || s.Tries >= lateTries)
+	return s.Open() && (s.Waits > LateAfter || s.Tries >= lateTries || s.Repeats >= lateRepeats)
+}
+
+// Why says why a workflow that is late does not go on.
+func (s WorkflowState) Why() string {
+	if s.Repeats >= lateRepeats {
+		return fmt.Sprintf("try %d of an activity: %s", s.Repeats, s.Problem)
+	}
+	return fmt.Sprintf("workflow task, try %d, waits for %s", s.Tries, s.Waits.Round(time.Second))
 }
 
 // Open reports whether the workflow has not ended. A paused workflow has not ended.
@@ -69,6 +89,14 @@ func StateOf(ctx context.Context, c client.Client, workflow string) (WorkflowSta
 			since = task.GetStartedTime()
 		}
 		state.Waits, state.Tries = time.Since(since.AsTime()), int(task.GetAttempt())
+	}
+	for _, a := range d.GetPendingActivities() {
+		last := a.GetLastFailure()
+		slotless := last.GetApplicationFailureInfo().GetType() == attempt.ErrNoSlot
+		runs := a.GetState() == enums.PENDING_ACTIVITY_STATE_STARTED && time.Since(a.GetLastStartedTime().AsTime()) > LateAfter
+		if last != nil && !slotless && !runs && int(a.GetAttempt()) > state.Repeats {
+			state.Repeats, state.Problem = int(a.GetAttempt()), fault.Shorten(last.GetMessage(), maxProblem)
+		}
 	}
 	return state, nil
 }

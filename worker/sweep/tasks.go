@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/domain/pool"
 	"github.com/millrace-dev/millrace/internal/domain/task"
 )
 
@@ -50,6 +51,35 @@ func NewTaskReviver(c client.Client, kind task.Kind, records TaskRecords, log *s
 		Name: func(ref task.Ref) (task.ID, string) { return ref.Task, kind.WorkflowID(ref.Task) },
 		Revive: func(ctx context.Context, ref task.Ref, _ WorkflowState) (bool, error) {
 			return records.Restart(ctx, ref, "sweeper", "its workflow was lost")
+		},
+	}
+}
+
+// PoolRecords lists and restarts pools of machines.
+type PoolRecords interface {
+	Pools(ctx context.Context) ([]pool.Pool, error)
+	Restart(ctx context.Context, name string) (bool, error)
+}
+
+// poolName identifies a pool.
+type poolName string
+
+// NewPoolReviver returns a Reviver of pools of machines that have no workflow.
+func NewPoolReviver(c client.Client, records PoolRecords, log *slog.Logger) *Reviver[poolName, poolName] {
+	return &Reviver[poolName, poolName]{
+		Client: c, What: "pools", Every: 30 * time.Second, Log: log,
+		List: func(ctx context.Context, after poolName, _ time.Duration, limit int) (names []poolName, err error) {
+			all, err := records.Pools(ctx)
+			for _, p := range all {
+				if name := poolName(p.Name); name > after && len(names) < limit {
+					names = append(names, name)
+				}
+			}
+			return names, err
+		},
+		Name: func(name poolName) (poolName, string) { return name, pool.WorkflowID(string(name)) },
+		Revive: func(ctx context.Context, name poolName, _ WorkflowState) (bool, error) {
+			return records.Restart(ctx, string(name))
 		},
 	}
 }

@@ -1,6 +1,7 @@
 package deployments
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -60,11 +61,11 @@ func (s *Section) ofJob(c *gin.Context, v page.Visitor, j job.Job) (console.Page
 	if j.Deployment != nil {
 		name = j.Deployment.Name
 	}
-	return s.offer(source.Prompt, name)
+	return s.offer(c.Request.Context(), v.Account, source.Prompt, name)
 }
 
 // choose offers to publish a workflow: POST /console/deploy. It records nothing.
-func (s *Section) choose(c *gin.Context, _ page.Visitor) (console.Page, error) {
+func (s *Section) choose(c *gin.Context, v page.Visitor) (console.Page, error) {
 	data, err := uploaded(c)
 	if err != nil {
 		return nil, err
@@ -76,7 +77,7 @@ func (s *Section) choose(c *gin.Context, _ page.Visitor) (console.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.offer(document, "")
+	return s.offer(c.Request.Context(), v.Account, document, "")
 }
 
 // uploaded returns the file of a form, or the graph of the page that shows the inputs of one.
@@ -100,8 +101,11 @@ func uploaded(c *gin.Context) ([]byte, error) {
 var usual = []string{"text", "prompt", "seed", "noise_seed"}
 
 // offer returns the page of a document. What its drawing shows as inputs and outputs is ticked, or else the usual fields.
-func (s *Section) offer(document json.RawMessage, name string) (console.Page, error) {
-	classes := s.Deployments.Validator.Classes
+func (s *Section) offer(ctx context.Context, account string, document json.RawMessage, name string) (console.Page, error) {
+	classes, err := s.Deployments.Known(ctx, account)
+	if err != nil {
+		return nil, err
+	}
 	inputs, outputs, err := callable.Candidates(document, s.Deployments.Limits, classes)
 	if err != nil {
 		return nil, err
@@ -151,7 +155,7 @@ func (s *Section) add(c *gin.Context, v page.Visitor) (string, error) {
 	if err := request.CheckShape(document, jobio.MaxMembers); err != nil {
 		return "", err
 	}
-	made, err := s.Deployments.Derive(deployment.Source{
+	made, err := s.Deployments.Derive(c.Request.Context(), v.Account, deployment.Source{
 		Document: document, Pin: deployment.Pin(c.PostForm("pin")),
 		Named: callable.Named{Inputs: ticked(c, "input"), Outputs: ticked(c, "output")},
 	})

@@ -5,12 +5,12 @@ package deployments
 
 import (
 	"cmp"
-	"context"
 	"embed"
 	"fmt"
 	"strconv"
 
 	"github.com/gin-gonic/gin"
+	"github.com/hashicorp/golang-lru/v2"
 
 	"github.com/millrace-dev/millrace/api/console/page"
 	"github.com/millrace-dev/millrace/api/console/previews"
@@ -19,7 +19,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/deployment"
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
+	operated "github.com/millrace-dev/millrace/internal/operate/deployments"
 	"github.com/millrace-dev/millrace/internal/web/console"
 )
 
@@ -30,6 +32,7 @@ type Deps struct {
 	Reader      jobio.Reader
 	Sources     jobio.Sources
 	Previews    *previews.Previews
+	Shadows     Shadows
 	Find        func(*gin.Context, page.Visitor) (job.Job, error) // the job of a visitor that the path names
 }
 
@@ -39,7 +42,10 @@ type Deps struct {
 var Templates embed.FS
 
 // Section serves the pages.
-type Section struct{ Deps }
+type Section struct {
+	Deps
+	ended *lru.Cache[[2]string, operated.ShadowReport] // runs that have ended, by deployment and run
+}
 
 // New returns the section and adds its pages to the navigation.
 func New(deps Deps) *Section {
@@ -47,7 +53,8 @@ func New(deps Deps) *Section {
 	deps.Page.AddLinks(console.NavLink{
 		Path: "/deployments", Title: "Deployments", Group: console.Create, Icon: "M8 1.5v8M5 4.5l3-3 3 3M2 9.5v4h12v-4", Account: true,
 	})
-	return &Section{deps}
+	ended, _ := lru.New[[2]string, operated.ShadowReport](shadowsKept) // it fails for a size below one only
+	return &Section{deps, ended}
 }
 
 // maxForm bounds a form with the values of inputs, or with a workflow, in bytes.
@@ -64,24 +71,16 @@ func (s *Section) Routes() []edge.Route {
 		large(p.Answer("/deployments/:name/run", page.Write, page.Of(s.find, s.run))),
 		p.Page("/jobs/:id/deploy", page.Write, page.Of(s.Find, s.ofJob)),
 		large(p.Answer("/deploy", page.Write, s.choose)),
+		p.Page("/deployments/:name/shadows/:run", page.ReadOne, page.Of(s.find, s.shadow)),
+		p.Form("/deployments/:name/shadow", page.Write, s.beginShadow),
 		p.LargeForm("/deploy/add", page.Write, maxForm, s.add),
+		p.Form("/deployments/:name/promote", page.Write, s.changing(s.promote)),
 	}
-	for name, act := range map[string]func(context.Context, *gin.Context, Found, deployment.By) (deployment.Deployment, error){
-		"promote": s.promote,
-		"rollback": func(ctx context.Context, _ *gin.Context, f Found, by deployment.By) (deployment.Deployment, error) {
-			return s.Deployments.RollBack(ctx, f.Account, string(f.ID), by)
-		},
-		"stop": func(ctx context.Context, _ *gin.Context, f Found, by deployment.By) (deployment.Deployment, error) {
-			return s.Deployments.Stop(ctx, f.Account, string(f.ID), by)
-		},
-		"start": func(ctx context.Context, _ *gin.Context, f Found, by deployment.By) (deployment.Deployment, error) {
-			return s.Deployments.Start(ctx, f.Account, string(f.ID), by)
-		},
-		"delete": func(ctx context.Context, _ *gin.Context, f Found, by deployment.By) (deployment.Deployment, error) {
-			return s.Deployments.Delete(ctx, f.Account, string(f.ID), by)
-		},
-	} {
-		routes = append(routes, p.Form("/deployments/:name/"+name, page.Write, s.changing(act)))
+	for name, do := range operated.Verbs {
+		routes = append(routes, p.Form("/deployments/:name/"+name, page.Write, s.changing(
+			func(c *gin.Context, f Found, by eventlog.By) (deployment.Deployment, error) {
+				return do(s.Deployments, c.Request.Context(), f.Account, string(f.ID), by)
+			})))
 	}
 	return routes
 }
@@ -151,7 +150,7 @@ func (f Found) path() string {
 }
 
 // changing carries out a change of a deployment: POST /console/deployments/{name}/{change}.
-func (s *Section) changing(act func(context.Context, *gin.Context, Found, deployment.By) (deployment.Deployment, error)) page.Action {
+func (s *Section) changing(act func(*gin.Context, Found, eventlog.By) (deployment.Deployment, error)) page.Action {
 	return func(c *gin.Context, v page.Visitor) (string, error) {
 		f, err := s.find(c, v)
 		if err != nil {
@@ -161,7 +160,7 @@ func (s *Section) changing(act func(context.Context, *gin.Context, Found, deploy
 		if err != nil {
 			return "", err
 		}
-		d, err := act(c.Request.Context(), c, f, by)
+		d, err := act(c, f, by)
 		if d.State == deployment.Deleted {
 			return "/deployments", err
 		}
@@ -170,19 +169,19 @@ func (s *Section) changing(act func(context.Context, *gin.Context, Found, deploy
 }
 
 // author returns the visitor as the actor of a change, with the reason that the form gives.
-func author(c *gin.Context, v page.Visitor) (deployment.By, error) {
+func author(c *gin.Context, v page.Visitor) (eventlog.By, error) {
 	reason, err := page.Reason(c)
-	return deployment.By{Actor: v.Actor(), Reason: reason, RequestID: edge.RequestID(c)}, err
+	return eventlog.By{Actor: v.Actor(), Reason: reason, RequestID: edge.RequestID(c)}, err
 }
 
 // promote has a version answer calls, all of them or a share.
-func (s *Section) promote(ctx context.Context, c *gin.Context, f Found, by deployment.By) (deployment.Deployment, error) {
+func (s *Section) promote(c *gin.Context, f Found, by eventlog.By) (deployment.Deployment, error) {
 	version, _ := strconv.Atoi(c.PostForm("version")) // 0 is no version, which is refused
 	percent, err := strconv.Atoi(c.PostForm("percent"))
 	if err != nil {
 		return deployment.Deployment{}, fault.New(fault.Invalid, fault.CodeInvalidRequest, "The share must be a number from 0 to 100.")
 	}
-	return s.Deployments.Promote(ctx, deployment.Promotion{
+	return s.Deployments.Promote(c.Request.Context(), deployment.Promotion{
 		Account: f.Account, Name: string(f.ID), Version: version, Percent: percent, Force: c.PostForm("force") != "", By: by,
 	})
 }

@@ -1,12 +1,10 @@
 package deployments
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"strings"
 
@@ -22,6 +20,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/callable"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/outbound/dataurl"
 	"github.com/millrace-dev/millrace/internal/web/console"
 )
 
@@ -66,20 +65,11 @@ func (s *Section) sent(c *gin.Context, f Found) (*form.Form, json.RawMessage, er
 			if err = errors.Join(err, f.Close()); err != nil {
 				return nil, nil, err
 			}
-			values.Set(form.InputField+one.Name, dataURL(data))
+			values.Set(form.InputField+one.Name, dataurl.Format("", data))
 		}
 	}
 	body, err := inputs.Read(values)
 	return inputs, body, err
-}
-
-// dataURL returns the content of a file as a value.
-func dataURL(data []byte) string {
-	media, _, err := mime.ParseMediaType(http.DetectContentType(data))
-	if err != nil {
-		media = "application/octet-stream"
-	}
-	return "data:" + media + ";base64," + base64.StdEncoding.EncodeToString(data)
 }
 
 // code shows programs that make the call of a form, and runs nothing: POST /console/deployments/{name}/code.

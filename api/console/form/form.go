@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millrace-dev/millrace/internal/engine/ordered"
 	"github.com/millrace-dev/millrace/internal/web/console"
 )
 
@@ -79,37 +80,18 @@ func Of(of json.RawMessage, help string) (*Form, error) {
 		f.Fields = []*Field{{Name: bodyField, Kind: "json", Required: true, Help: help}}
 		return f, nil
 	}
-	err := members(schema.Properties, func(name string, raw json.RawMessage) error {
+	properties, err := ordered.Members(schema.Properties)
+	if err != nil {
+		return nil, fmt.Errorf("read the properties of the schema: %w", err)
+	}
+	for _, m := range properties {
 		var p property
-		if err := json.Unmarshal(raw, &p); err != nil {
-			return fmt.Errorf("read the schema of %s: %w", name, err)
+		if err := json.Unmarshal(m.Raw, &p); err != nil {
+			return nil, fmt.Errorf("read the schema of %s: %w", m.Name, err)
 		}
-		f.Fields = append(f.Fields, fieldOf(name, p, slices.Contains(schema.Required, name)))
-		return nil
-	})
-	return f, err
-}
-
-// members calls visit for each member of an object, in order.
-func members(object json.RawMessage, visit func(name string, value json.RawMessage) error) error {
-	d := json.NewDecoder(bytes.NewReader(object))
-	if _, err := d.Token(); err != nil {
-		return err
+		f.Fields = append(f.Fields, fieldOf(m.Name, p, slices.Contains(schema.Required, m.Name)))
 	}
-	for d.More() {
-		name, err := d.Token()
-		if err != nil {
-			return err
-		}
-		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
-			return err
-		}
-		if err := visit(fmt.Sprint(name), value); err != nil {
-			return err
-		}
-	}
-	return nil
+	return f, nil
 }
 
 // types returns the JSON types that a property may have, without null.

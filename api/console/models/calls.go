@@ -32,7 +32,8 @@ import (
 type CallsPage struct {
 	console.Frame
 	Calls []ListedCall
-	Next  template.URL // query of the next page, "" = this is the last
+	Names map[string]string // names of accounts by their ids
+	Next  template.URL      // query of the next page, "" = this is the last
 }
 
 // ListedCall is one row of the list.
@@ -45,6 +46,14 @@ type ListedCall struct {
 // CallPage contains all data about one call of a model.
 type CallPage struct {
 	console.Frame
+	*Outcome
+}
+
+// Result returns what the template of results shows.
+func (p *CallPage) Result() *Outcome { return p.Outcome }
+
+// Outcome is a call with the parts of its answer that a page can show.
+type Outcome struct {
 	Call     call.Call
 	Took     inspect.Millis
 	Ahead    int64 // waiting calls before this one
@@ -81,7 +90,7 @@ func (r *Section) calls(c *gin.Context, v page.Visitor) (console.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	shown := &CallsPage{Frame: console.Frame{Title: "Calls of models", Live: true, Every: 2 * time.Second}}
+	shown := &CallsPage{Frame: console.Frame{Title: "Model calls", Live: true, Every: 2 * time.Second}}
 	for _, one := range found.Calls {
 		line := ListedCall{Call: one, Took: duration(one)}
 		if v.All() || v.Named() != "" {
@@ -92,7 +101,10 @@ func (r *Section) calls(c *gin.Context, v page.Visitor) (console.Page, error) {
 	if found.Next > 0 {
 		shown.Next = v.Query(url.Values{"before": {strconv.FormatInt(found.Next, 10)}})
 	}
-	return shown, nil
+	if v.All() {
+		shown.Names, err = r.page.Names(c.Request.Context())
+	}
+	return shown, err
 }
 
 func duration(one call.Call) inspect.Millis {
@@ -125,30 +137,40 @@ func expired(one call.Call) bool {
 }
 
 // call shows a call and its answer, if it has one: GET /console/calls/{id}.
-func (r *Section) call(c *gin.Context, v page.Visitor, one call.Call) (console.Page, error) {
-	shown := &CallPage{Frame: console.Frame{Title: "Call of " + one.Model}, Call: one, Took: duration(one), Gone: expired(one)}
+func (r *Section) call(c *gin.Context, _ page.Visitor, one call.Call) (console.Page, error) {
+	o, err := r.outcome(c.Request.Context(), one)
+	if err != nil {
+		return nil, err
+	}
+	shown := &CallPage{Frame: console.Frame{Title: "Call of " + one.Model}, Outcome: o}
 	if shown.Live = one.EndedAt == nil; shown.Live {
 		shown.Every = refreshEvery
-		shown.Cancels = one.Mode == call.Queued && !one.Canceling
 	}
-	var err error
-	if shown.Waits = one.State == call.Waiting; shown.Waits {
-		if shown.Ahead, err = r.Record.Ahead(c.Request.Context(), one.Account, one.ID); err != nil {
+	return shown, nil
+}
+
+func (r *Section) outcome(ctx context.Context, one call.Call) (o *Outcome, err error) {
+	o = &Outcome{
+		Call: one, Took: duration(one), Gone: expired(one), Waits: one.State == call.Waiting,
+		Cancels: one.EndedAt == nil && one.Mode == call.Queued && !one.Canceling,
+	}
+	if o.Waits {
+		if o.Ahead, err = r.Record.Ahead(ctx, one.Account, one.ID); err != nil {
 			return nil, err
 		}
 	}
 	if one.Failure != nil {
-		shown.Failure = describeFailure(*one.Failure)
+		o.Failure = describeFailure(*one.Failure)
 	}
 	// the files of an answer are copied before the call succeeds
-	if shown.Answered = one.State == call.Succeeded && one.Answer != nil; !shown.Answered {
-		return shown, nil
+	if o.Answered = one.State == call.Succeeded && one.Answer != nil; !o.Answered {
+		return o, nil
 	}
-	shown.Size = one.Answer.Size
-	if !shown.Gone {
-		err = r.addAnswer(c.Request.Context(), shown, one)
+	o.Size = one.Answer.Size
+	if !o.Gone {
+		err = r.addAnswer(ctx, o, one)
 	}
-	return shown, err
+	return o, err
 }
 
 func describeFailure(f call.Failure) string {
@@ -160,7 +182,7 @@ func describeFailure(f call.Failure) string {
 }
 
 // addAnswer fills in the parts of an answer that a page can show: text, pictures, films and sounds.
-func (r *Section) addAnswer(ctx context.Context, shown *CallPage, one call.Call) error {
+func (r *Section) addAnswer(ctx context.Context, shown *Outcome, one call.Call) error {
 	media, _, err := mime.ParseMediaType(one.Answer.ContentType)
 	if err == nil && mediumOf(media) != "" {
 		shown.Media = []Medium{{Kind: mediumOf(media)}}
@@ -272,26 +294,16 @@ func extension(contentType string) string {
 	return known[media]
 }
 
-// rerunForm shows the form of a call's model, filled with the inputs of the call: GET /console/calls/{id}/again.
-func (r *Section) rerunForm(c *gin.Context, v page.Visitor, one call.Call) (console.Page, error) {
-	if err := r.enabled(v); err != nil {
+// inputs returns the inputs of a call, or nil if they are no longer stored, are a form with files, or are too large.
+func (r *Section) inputs(ctx context.Context, one call.Call) (json.RawMessage, error) {
+	if expired(one) {
+		return nil, nil
+	}
+	raw, cut, err := r.read(ctx, one.Request, maxForm)
+	if err != nil || cut || !jsondoc.IsObject(raw) {
 		return nil, err
 	}
-	m, err := r.Models.FindAny(one.Model, v.Access)
-	if err != nil {
-		return nil, public(err)
-	}
-	body := json.RawMessage(nil)
-	if !expired(one) {
-		raw, cut, err := r.read(c.Request.Context(), one.Request, maxForm)
-		if err != nil {
-			return nil, err
-		}
-		if !cut && jsondoc.IsObject(raw) { // other inputs are forms with files, or too large
-			body = raw
-		}
-	}
-	return r.showForm(c, v, m, body)
+	return raw, nil
 }
 
 // cancel requests that a call stop: POST /console/calls/{id}/cancel.

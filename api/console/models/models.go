@@ -13,7 +13,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -38,26 +40,31 @@ import (
 // ModelsPage lists the partner models.
 type ModelsPage struct {
 	console.Frame
-	Text      string // search text
+	Text      string         // search text
+	Kind      catalog.Kind   // "" = all
+	Kinds     []console.Chip // of the models that the visitor may use
 	Providers []ModelProvider
 }
 
 // ModelProvider is a provider and its listed models.
 type ModelProvider struct {
 	Name    string
-	Enabled bool // the operator has set its credential
+	Enabled bool     // the operator has set its credential
+	Missing []string // variables that the operator must set; shown to operators
 	Models  []ListedModel
 }
 
 // ListedModel is one row of the list.
 type ListedModel struct {
 	ID, Title, Price string
+	Kind             catalog.Kind
 }
 
 // ModelPage is a form of a model's inputs, with the price of a call and programs that make the same call.
 type ModelPage struct {
 	console.Frame
 	ID, Title, Docs string
+	Kind            catalog.Kind
 	Enabled         bool
 	Missing         []string // variables that the operator must set; shown to operators
 	CanRun          bool
@@ -67,6 +74,8 @@ type ModelPage struct {
 	Price           string        // of a call with these inputs
 	Problem         string        // why these inputs are refused
 	Code            []form.Snippet
+	Result          *Outcome // of the call that the address names, or of the last one; may be nil
+	Last            bool     // Result is of the last one
 }
 
 // Record reads single calls from the log; callstore.Store implements it.
@@ -124,7 +133,6 @@ func (r *Section) Routes() []edge.Route {
 		r.page.Page("/models", page.Read, r.list),
 		r.page.Page("/calls", page.Read, r.calls),
 		r.page.Page("/calls/:id", page.ReadOne, page.Of(r.findCall, r.call)),
-		r.page.Page("/calls/:id/again", page.ReadOne, page.Of(r.findCall, r.rerunForm)),
 		r.page.File("/calls/:id/answer", page.ReadOne, r.downloadAnswer),
 		r.page.Form("/calls/:id/cancel", page.Write, page.Of(r.findCall, r.cancel)),
 	}
@@ -142,9 +150,16 @@ func (r *Section) list(c *gin.Context, v page.Visitor) (console.Page, error) {
 	if err := r.enabled(v); err != nil {
 		return nil, err
 	}
-	shown := &ModelsPage{Frame: console.Frame{Title: "Models"}, Text: strings.TrimSpace(c.Query("q"))}
+	shown := &ModelsPage{
+		Frame: console.Frame{Title: "Models"}, Text: strings.TrimSpace(c.Query("q")), Kind: catalog.Kind(c.Query("kind")),
+	}
+	kinds := map[catalog.Kind]bool{}
 	for _, m := range r.Models.Snapshot().Models() {
-		if !v.Access.Allows(m.ID) || m.Variant != "" || !named(m, shown.Text) {
+		if !v.Access.Allows(m.ID) || m.Variant != "" {
+			continue
+		}
+		kinds[m.Kind()] = true
+		if !named(m, shown.Text) || shown.Kind != "" && shown.Kind != m.Kind() {
 			continue
 		}
 		n := len(shown.Providers)
@@ -154,7 +169,17 @@ func (r *Section) list(c *gin.Context, v page.Visitor) (console.Page, error) {
 		}
 		p := &shown.Providers[n-1]
 		p.Enabled = p.Enabled || r.Models.Runnable(m)
-		p.Models = append(p.Models, ListedModel{ID: m.ID, Title: m.Title, Price: describePrice(m.Price(m.Example))})
+		if v.Operator && p.Missing == nil {
+			p.Missing = r.Models.Missing(m)
+		}
+		p.Models = append(p.Models, ListedModel{ID: m.ID, Title: m.Title, Price: describePrice(m.Price(m.Example)), Kind: m.Kind()})
+	}
+	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+		query := url.Values{"kind": {string(kind)}}
+		if shown.Text != "" {
+			query.Set("q", shown.Text)
+		}
+		shown.Kinds = append(shown.Kinds, console.Chip{Text: string(kind), Query: v.Query(query), Current: kind == shown.Kind})
 	}
 	slices.SortStableFunc(shown.Providers, func(a, b ModelProvider) int { // models that can run come first
 		switch {
@@ -199,13 +224,20 @@ func (r *Section) find(c *gin.Context, v page.Visitor) (*catalog.Model, error) {
 	return m, public(err)
 }
 
-// model shows the form of a model with its example: GET /console/models/{provider}/{model}.
+// model shows the form of a model with its example, and the last result of the account. With ?call=ID, it shows the inputs and the
+// result of that call: GET /console/models/{provider}/{model}.
 func (r *Section) model(c *gin.Context, v page.Visitor, m *catalog.Model) (console.Page, error) {
-	return r.showForm(c, v, m, m.Example)
-}
-
-// showForm shows the form of a model, filled with the values of a body.
-func (r *Section) showForm(c *gin.Context, v page.Visitor, m *catalog.Model, body json.RawMessage) (console.Page, error) {
+	ctx := c.Request.Context()
+	one, named, err := r.shownCall(ctx, v, m, c.Query("call"))
+	if err != nil {
+		return nil, err
+	}
+	body := m.Example
+	if named {
+		if body, err = r.inputs(ctx, one); err != nil {
+			return nil, err
+		}
+	}
 	f, err := formOf(m)
 	if err != nil {
 		return nil, err
@@ -213,14 +245,46 @@ func (r *Section) showForm(c *gin.Context, v page.Visitor, m *catalog.Model, bod
 	if err := f.Fill(body); err != nil {
 		return nil, err
 	}
-	return r.formPage(c, v, m, f, body)
+	shown, err := r.formPage(c, v, m, f, body)
+	if err != nil || one.ID == "" {
+		return shown, err
+	}
+	if shown.Live = one.EndedAt == nil; shown.Live {
+		shown.Every = refreshEvery
+	}
+	shown.Last = !named
+	shown.Result, err = r.outcome(ctx, one)
+	return shown, err
+}
+
+// shownCall returns the call with an id, or the last one of the account that succeeded. Without any, its id is empty.
+func (r *Section) shownCall(ctx context.Context, v page.Visitor, m *catalog.Model, id string) (one call.Call, named bool, err error) {
+	if id != "" {
+		parsed, err := call.ParseID(id)
+		if err != nil {
+			return one, true, noCall()
+		}
+		one, err = r.Record.Load(ctx, v.Account, parsed)
+		if fault.Is(err, fault.NotFound) || err == nil && one.Model != m.ID {
+			err = noCall()
+		}
+		return one, true, err
+	}
+	if v.All() {
+		return one, false, nil
+	}
+	last, err := r.Listing.List(ctx, calls.Query{Account: v.Account, Model: m.ID, States: []call.State{call.Succeeded}, Limit: 1})
+	if err == nil && len(last.Calls) > 0 && !expired(last.Calls[0]) {
+		one = last.Calls[0]
+	}
+	return one, false, err
 }
 
 // formPage returns the page of a form. body is the input that the form makes, or nil if its values are wrong.
 func (r *Section) formPage(c *gin.Context, v page.Visitor, m *catalog.Model, f *form.Form, body json.RawMessage) (*ModelPage, error) {
 	shown := &ModelPage{
-		Frame: console.Frame{Title: m.ID, Scripts: []string{"models.js"}}, ID: m.ID, Title: m.Title, Docs: m.Docs, Enabled: r.Models.Runnable(m),
-		Token: rand.Text(),
+		Frame: console.Frame{Title: m.ID, Scripts: []string{"models.js"}}, ID: m.ID, Title: m.Title, Docs: m.Docs, Kind: m.Kind(),
+		Enabled: r.Models.Runnable(m), Token: rand.Text(),
 	}
 	shown.CanRun = shown.Enabled && v.Allows(account.ScopeWrite) && !v.All()
 	if v.Operator {
@@ -262,8 +326,6 @@ func describePrice(e catalog.Estimate) string {
 	switch {
 	case e.Source == catalog.PriceUnknown:
 		return "not known before the call: " + e.Reason
-	case e.Max == 0:
-		return "nothing"
 	case e.Min == e.Max:
 		return "$" + amount.Dollars(e.Max)
 	}
@@ -333,7 +395,7 @@ func (r *Section) run(c *gin.Context, v page.Visitor) (string, error) {
 	if err != nil {
 		return "", public(err)
 	}
-	return "/calls/" + string(queued.Call), nil
+	return "/models/" + m.ID + "?call=" + string(queued.Call), nil
 }
 
 func (r *Section) invocation(c *gin.Context, v page.Visitor, m *catalog.Model, body json.RawMessage) call.Invocation {

@@ -33,7 +33,7 @@ func (r *Section) deliveries(c *gin.Context, _ page.Visitor) (console.Page, erro
 	if err != nil {
 		return nil, err
 	}
-	names, err := r.names(c)
+	names, err := r.page.Names(c.Request.Context())
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package operators
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -12,7 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/web/console"
 )
 
-// examinedFor is how long an examination is shown before a look at the page makes another: it asks every part of the
+// examinedFor is how long an examination is shown before a look at the page begins another: it asks every part of the
 // deployment, walks through stored files, and may take seconds.
 const examinedFor = time.Minute
 
@@ -26,30 +27,28 @@ type examinations struct {
 	at       time.Time // zero = there is none yet
 }
 
-// latest returns the last examination. It makes one where there is none, or where the last is old and nobody else makes
-// one already.
-func (e *examinations) latest(ctx context.Context) ([]doctor.Finding, time.Time, error) {
-	if found, at := e.lastFindings(); !at.IsZero() {
-		if time.Since(at) < examinedFor || !e.running.TryLock() {
-			return found, at, nil
-		}
-		defer e.running.Unlock()
-		return e.examine(ctx)
+// latest returns the last examination, at the zero time if there is none yet. If it is old, another one begins and does not
+// keep the visitor waiting.
+func (e *examinations) latest(ctx context.Context, log *slog.Logger) ([]doctor.Finding, time.Time) {
+	found, at := e.lastFindings()
+	if time.Since(at) >= examinedFor && e.running.TryLock() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), examinedFor)
+		go func() {
+			defer e.running.Unlock()
+			defer cancel()
+			if err := e.examine(ctx); err != nil {
+				log.Warn("the doctor could not examine; it tries again when its page is opened", "error", err)
+			}
+		}()
 	}
-	e.running.Lock()
-	defer e.running.Unlock()
-	if found, at := e.lastFindings(); !at.IsZero() { // somebody else has waited for it before
-		return found, at, nil
-	}
-	return e.examine(ctx)
+	return found, at
 }
 
 // rerun makes another examination, after one that is under way.
 func (e *examinations) rerun(ctx context.Context) error {
 	e.running.Lock()
 	defer e.running.Unlock()
-	_, _, err := e.examine(ctx)
-	return err
+	return e.examine(ctx)
 }
 
 func (e *examinations) lastFindings() ([]doctor.Finding, time.Time) {
@@ -59,27 +58,24 @@ func (e *examinations) lastFindings() ([]doctor.Finding, time.Time) {
 }
 
 // examine asks the doctor and keeps what it finds. A visitor who leaves cuts it short, and then it is not kept.
-func (e *examinations) examine(ctx context.Context) ([]doctor.Finding, time.Time, error) {
+func (e *examinations) examine(ctx context.Context) error {
 	found, err := e.doctor.Examine(ctx)
 	if err == nil {
 		err = ctx.Err()
 	}
 	if err != nil {
-		return nil, time.Time{}, err
+		return err
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.findings, e.at = found.Checks, time.Now()
-	return e.findings, e.at, nil
+	return nil
 }
 
 // showDoctor shows what the doctor has found: GET /console/doctor.
 func (r *Section) showDoctor(c *gin.Context, _ page.Visitor) (console.Page, error) {
-	found, at, err := r.examined.latest(c.Request.Context())
-	if err != nil {
-		return nil, err
-	}
-	shown := &DoctorPage{Frame: console.Frame{Title: "Doctor", Live: true, Every: examinedFor}, Checks: found, At: at}
+	found, at := r.examined.latest(c.Request.Context(), r.page.Edge.Logger)
+	shown := &DoctorPage{Frame: console.Frame{Title: "Doctor", Live: true, Every: every}, Checks: found, At: at}
 	for _, f := range found {
 		switch f.Status {
 		case doctor.Failing:

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/gin-gonic/gin"
 	"github.com/stretchr/testify/require"
@@ -22,19 +23,23 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/doctor"
 )
 
-// counted says how often it has examined.
-type counted struct{ times atomic.Int64 }
+// counted says how often it has examined. It does so when goOn is closed.
+type counted struct {
+	times atomic.Int64
+	goOn  chan struct{}
+}
 
 // Examine implements doctor.Examiner.
 func (d *counted) Examine(context.Context) (doctor.Examined, error) {
+	<-d.goOn
 	return doctor.Examined{Checks: []doctor.Finding{{
 		Check: "database", Status: doctor.Warning,
 		Detail: fmt.Sprintf("examination %d", d.times.Add(1)),
 	}}}, nil
 }
 
-// TestTheDoctorExaminesWhenItIsAskedTo opens the page many times: it shows one examination with its time, until somebody
-// asks for another.
+// TestTheDoctorExaminesWhenItIsAskedTo opens the page many times: it waits for no examination, and shows one with its time
+// until somebody asks for another.
 func TestTheDoctorExaminesWhenItIsAskedTo(t *testing.T) {
 	t.Parallel()
 	auth, err := account.NewStatic(clients)
@@ -42,7 +47,7 @@ func TestTheDoctorExaminesWhenItIsAskedTo(t *testing.T) {
 	e, err := edge.New(edge.Deps{Auth: auth, Logger: slog.New(slog.DiscardHandler)}, edge.Options{Mode: account.ModeToken})
 	require.NoError(t, err)
 	p := page.New(page.Deps{Edge: e, Sealer: plain{}, Operator: func(secret string) bool { return secret == theirs }}, page.Base)
-	d := &counted{}
+	d := &counted{goOn: make(chan struct{})}
 	section := operators.New(p, operators.Services{Doctor: d})
 	handler, err := e.Handler(append(p.Routes(), section.Routes()...), func(*gin.Context) error { return nil })
 	require.NoError(t, err)
@@ -64,8 +69,13 @@ func TestTheDoctorExaminesWhenItIsAskedTo(t *testing.T) {
 		all.Go(func() { send(http.MethodGet, "/console/doctor") })
 	}
 	all.Wait()
-	shown := send(http.MethodGet, "/console/doctor").Body.String()
-	require.Contains(t, shown, "examination 1<")
+	require.Contains(t, send(http.MethodGet, "/console/doctor").Body.String(), "Its findings appear here")
+	close(d.goOn)
+	shown := ""
+	require.Eventually(t, func() bool {
+		shown = send(http.MethodGet, "/console/doctor").Body.String()
+		return strings.Contains(shown, "examination 1<")
+	}, 10*time.Second, time.Millisecond)
 	require.Contains(t, shown, "1 to look at")
 	require.Regexp(t, `examined <time datetime="\d{4}-`, shown)
 	require.EqualValues(t, 1, d.times.Load())

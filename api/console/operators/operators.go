@@ -1,7 +1,7 @@
 // Package operators serves the pages on which operators act without a shell: queues, views, accounts with their keys
-// and credit, deliveries of webhooks, and the findings of the doctor. It promises that only operators can change
-// anything on these pages, and that each change has a reason and is recorded as an event. The services below
-// internal/operate make the changes, as for the command line and the admin API.
+// and credit, sessions of people, pools of machines, weights, deliveries of webhooks, and the findings of the doctor. It
+// promises that only operators can change anything on these pages, and that each change has a reason and is recorded as
+// an event. The services below internal/operate make the changes, as for the command line and the admin API.
 package operators
 
 import (
@@ -15,10 +15,13 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/accounts"
 	"github.com/millrace-dev/millrace/internal/operate/doctor"
+	"github.com/millrace-dev/millrace/internal/operate/pools"
 	"github.com/millrace-dev/millrace/internal/operate/queues"
 	"github.com/millrace-dev/millrace/internal/operate/servers"
+	"github.com/millrace-dev/millrace/internal/operate/sessions"
 	"github.com/millrace-dev/millrace/internal/operate/views"
 	"github.com/millrace-dev/millrace/internal/operate/webhooks"
+	"github.com/millrace-dev/millrace/internal/operate/weights"
 	"github.com/millrace-dev/millrace/internal/web/console"
 )
 
@@ -29,6 +32,9 @@ type Services struct {
 	Accounts accounts.Service
 	Webhooks *webhooks.Service
 	Servers  *servers.Service
+	Sessions sessions.Service
+	Pools    *pools.Service
+	Weights  *weights.Service
 	Doctor   doctor.Examiner
 }
 
@@ -43,7 +49,10 @@ type Section struct {
 func New(p *page.Server, services Services) *Section {
 	p.AddTemplates(Templates)
 	p.AddLinks(
+		link("/pools", "Pools", "M2 2.5h5v5H2zM9 2.5h5v5H9zM2 9.5h5v4H2zM9 9.5h5v4H9z"),
+		link("/weights", "Weights", "M8 2l6 3-6 3-6-3zM2 8l6 3 6-3M2 11l6 3 6-3"),
 		link("/accounts", "Accounts", "M8 8a2.8 2.8 0 1 0 0-5.6A2.8 2.8 0 0 0 8 8zM2.5 14c.5-3 2.7-4.5 5.5-4.5s5 1.5 5.5 4.5"),
+		link("/sessions", "Sessions", "M9.5 8.5a3.5 3.5 0 1 0-3-3L2 10v3.5h3V12h1.5v-1.5H8zM10.5 5.5h.1"),
 		link("/queues", "Queues", "M2 4h12v8H2zM6 4v8M10 4v8"),
 		link("/views", "Views", "M1.5 8s2.5-4.5 6.5-4.5S14.5 8 14.5 8s-2.5 4.5-6.5 4.5S1.5 8 1.5 8zM8 10a2 2 0 1 0 0-4 2 2 0 0 0 0 4z"),
 		link("/deliveries", "Deliveries", "M2 3.5h12v9H2zM2 4l6 5 6-5"),
@@ -73,6 +82,12 @@ func (r *Section) Routes() []edge.Route {
 		form(r.page, accounts.Grant, r.Accounts),
 		r.page.Answer(accounts.IssueKey.Page, page.Operate, r.issueKey),
 		form(r.page, accounts.RevokeKey, r.Accounts),
+		r.page.Page("/sessions", page.Operate, r.sessions),
+		form(r.page, sessions.End, r.Sessions),
+		r.page.Page("/pools", page.Operate, r.pools),
+		form(r.page, pools.Change, r.Pools),
+		r.page.Page("/weights", page.Operate, r.weights),
+		form(r.page, weights.Remove, r.Weights),
 		r.page.Page("/deliveries", page.Operate, r.deliveries),
 		form(r.page, webhooks.Replay, r.Webhooks),
 		r.page.Page("/doctor", page.Operate, r.showDoctor),

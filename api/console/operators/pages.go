@@ -6,11 +6,15 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/credit"
 	"github.com/millrace-dev/millrace/internal/domain/gate"
+	"github.com/millrace-dev/millrace/internal/domain/session"
 	"github.com/millrace-dev/millrace/internal/domain/webhook"
 	"github.com/millrace-dev/millrace/internal/operate/doctor"
+	"github.com/millrace-dev/millrace/internal/operate/pools"
 	"github.com/millrace-dev/millrace/internal/operate/views"
+	"github.com/millrace-dev/millrace/internal/operate/weights"
 	"github.com/millrace-dev/millrace/internal/web/console"
 )
 
@@ -95,6 +99,47 @@ type NewKeyPage struct {
 	Of     string // id of the account
 	Key    account.Key
 	Secret string
+}
+
+// SessionsPage lists the sessions of people in force.
+type SessionsPage struct {
+	console.Frame
+	Provider string // "" = nobody can sign in with OpenID Connect
+	Sessions []ShownSession
+	More     bool // there are more than those shown
+}
+
+// ShownSession is a session with its possible changes.
+type ShownSession struct {
+	session.Session
+	Acts []console.Act
+}
+
+// PoolsPage shows the pools with their machines.
+type PoolsPage struct {
+	console.Frame
+	Pools []ShownPool
+}
+
+// ShownPool is a pool with its possible changes.
+type ShownPool struct {
+	pools.View
+	Acts []console.Act
+}
+
+// WeightsPage lists the weights.
+type WeightsPage struct {
+	console.Frame
+	Weights []ShownWeight
+	Search  Search
+}
+
+// ShownWeight is a weight with its copies and its possible changes.
+type ShownWeight struct {
+	asset.Weight
+	Owner  string // name of its account
+	Copies []weights.Copied
+	Acts   []console.Act
 }
 
 // DeliveriesPage lists deliveries of webhooks in one state.

@@ -6,7 +6,6 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/millrace-dev/millrace/api/console/page"
-	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/gate"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate/queues"
@@ -19,7 +18,7 @@ func (r *Section) queues(c *gin.Context, _ page.Visitor) (console.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	names, err := r.names(c)
+	names, err := r.page.Names(c.Request.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -42,19 +41,6 @@ func (r *Section) queues(c *gin.Context, _ page.Visitor) (console.Page, error) {
 		shown.Queues = append(shown.Queues, line)
 	}
 	return shown, nil
-}
-
-// names returns the names of the accounts by their ids.
-func (r *Section) names(c *gin.Context) (map[string]string, error) {
-	all, err := r.Accounts.Accounts(c.Request.Context())
-	if err != nil {
-		return nil, err
-	}
-	names := map[string]string{account.LocalID: "local"}
-	for _, a := range all {
-		names[a.ID] = a.Name
-	}
-	return names, nil
 }
 
 func noAccount() error {

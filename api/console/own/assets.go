@@ -87,7 +87,7 @@ func (r *Section) assets(c *gin.Context, v page.Visitor) (console.Page, error) {
 		return nil, err
 	}
 	shown := &AssetsPage{
-		Frame: console.Frame{Title: "Assets"}, Text: text, Tag: tag, Total: found.Total,
+		Frame: console.Frame{Title: "Files"}, Text: text, Tag: tag, Total: found.Total,
 		AtLeast: found.Total >= assets.MaxTotal && text != "",
 	}
 	for _, a := range found.Assets {

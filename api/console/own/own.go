@@ -22,6 +22,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/accounts"
 	"github.com/millrace-dev/millrace/internal/web/console"
+	"github.com/millrace-dev/millrace/projections/serverusage"
 	"github.com/millrace-dev/millrace/projections/usage"
 )
 
@@ -41,6 +42,7 @@ type Deps struct {
 	Deliveries apiwebhooks.DeliveryReader
 	Accounts   *accounts.Service
 	Usage      *usage.Reader
+	Servers    *serverusage.Reader
 }
 
 // Templates are the templates of the pages of this package, and the files that they refer to.
@@ -199,6 +201,8 @@ type UsagePage struct {
 	Calls, Charged int64
 	Lines          []UsedModel
 	Omitted        int // rows that are not shown
+
+	Machines serverusage.Day // its time on ComfyUI servers, added up
 }
 
 // UsedModel is the usage of a model on a day.
@@ -238,7 +242,8 @@ func (r *Section) usage(c *gin.Context, v page.Visitor) (console.Page, error) {
 			shown.Omitted++
 		}
 	}
-	return shown, nil
+	shown.Machines, err = r.Servers.Sum(ctx, v.Account, now.AddDate(0, 0, 1-usageDays), now)
+	return shown, err
 }
 
 // maxUsageLines bounds the rows of the page of usage.

@@ -15,6 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/api/console/page"
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/internal/domain/webhook"
+	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/web/console"
 )
@@ -44,8 +45,8 @@ const (
 	refreshEvery    = 2 * time.Second // how often an open page of deliveries is rebuilt
 )
 
-func webhookActor(c *gin.Context, v page.Visitor) webhook.By {
-	return webhook.By{Actor: v.Actor(), RequestID: edge.RequestID(c)}
+func webhookActor(c *gin.Context, v page.Visitor) eventlog.By {
+	return eventlog.By{Actor: v.Actor(), RequestID: edge.RequestID(c)}
 }
 
 // webhooks lists the account's endpoints: GET /console/webhooks.

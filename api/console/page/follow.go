@@ -3,19 +3,16 @@ package page
 import (
 	"bytes"
 	"cmp"
-	"compress/gzip"
 	"context"
 	"crypto/rand"
 	"errors"
 	"hash/maphash"
 	"html/template"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -258,7 +255,7 @@ func (s *Server) write(c *gin.Context, status int, p console.Page, v *Visitor) {
 	body := b.Bytes()
 	if c.Request.Method == http.MethodGet { // the answer to a form may hold a secret, whose length compression would tell
 		var err error
-		if body, err = compressed(c, body); err != nil {
+		if body, err = edge.Compressed(c, body); err != nil {
 			s.Edge.Logger.Error("page not compressed", "request_id", edge.RequestID(c), "error", err)
 			c.Status(http.StatusInternalServerError)
 			return
@@ -326,46 +323,4 @@ func Reason(c *gin.Context) (string, error) {
 		return "", fault.New(fault.Invalid, fault.CodeInvalidRequest, "A reason must be a text of at most %d bytes.", maxReason)
 	}
 	return reason, nil
-}
-
-// minCompressed is the length from which a body is compressed, in bytes: a shorter one fits a packet or two.
-const minCompressed = 2000
-
-// zippers are compressors to be used again: a new one takes a megabyte.
-var zippers = sync.Pool{New: func() any {
-	w, err := gzip.NewWriterLevel(io.Discard, gzip.BestSpeed)
-	if err != nil {
-		panic(err) // the level is constant
-	}
-	return w
-}}
-
-// compressed returns a body as it goes to the browser: with gzip if that takes it and it is worth it.
-func compressed(c *gin.Context, body []byte) ([]byte, error) {
-	if len(body) < minCompressed {
-		return body, nil
-	}
-	c.Header("Vary", "Accept-Encoding")
-	if !edge.AcceptsGzip(c.Request) {
-		return body, nil
-	}
-	small, err := zipped(body)
-	if err == nil {
-		c.Header("Content-Encoding", "gzip")
-	}
-	return small, err
-}
-
-func zipped(body []byte) ([]byte, error) {
-	w := zippers.Get().(*gzip.Writer) //nolint:forcetypeassert // the pool has nothing else
-	defer zippers.Put(w)
-	var b bytes.Buffer
-	w.Reset(&b)
-	if _, err := w.Write(body); err != nil {
-		return nil, err
-	}
-	if err := w.Close(); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
 }

@@ -96,7 +96,7 @@ func (s *Server) startOpenID(c *gin.Context) error {
 		return err
 	}
 	b := begun{Flow: flow}
-	if secret := edge.CookieKey(c.Request, cookieName, cookieOwner, s.Sealer); session.Shaped(secret) {
+	if secret := s.secret(c.Request); session.Shaped(secret) {
 		hash := account.HashKey(secret)
 		b.Former = hash[:]
 	}

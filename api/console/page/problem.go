@@ -92,7 +92,7 @@ func heading(status int) string {
 // stranger returns a visitor for the navigation of a page where nobody could be asked who has signed in: a browser with a
 // cookie is taken for somebody with an account.
 func (s *Server) stranger(c *gin.Context, v *Visitor) *Visitor {
-	if v == nil && s.Sealer != nil && edge.CookieKey(c.Request, cookieName, cookieOwner, s.Sealer) != "" {
+	if v == nil && s.Sealer != nil && s.secret(c.Request) != "" {
 		return &Visitor{}
 	}
 	return v

@@ -9,6 +9,7 @@ import (
 	"embed"
 	"html/template"
 	"io/fs"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -220,7 +221,7 @@ func (s *Server) operates(secret string) bool {
 func (s *Server) visitor(c *gin.Context, need Access) (Visitor, error) {
 	key := ""
 	if s.Edge.Mode() != account.ModeNone {
-		if key = edge.CookieKey(c.Request, cookieName, cookieOwner, s.Sealer); key == "" {
+		if key = s.secret(c.Request); key == "" {
 			return Visitor{}, fault.New(fault.Unauthenticated, fault.CodeUnauthorized, "the browser has no cookie of this service")
 		}
 	}
@@ -312,6 +313,23 @@ func (s *Server) accountName(c *gin.Context, id string) string {
 		return ""
 	}
 	return a.Name
+}
+
+// Names returns the names of all accounts by their ids, for the caller to add to; a hidden account is named after its owner. An
+// account that is missing is shown by its id.
+func (s *Server) Names(ctx context.Context) (map[string]string, error) {
+	names := map[string]string{}
+	if s.Index != nil {
+		var err error
+		if names, err = s.Index.Names(ctx); err != nil {
+			return nil, err
+		}
+	}
+	names[account.LocalID] = account.LocalID
+	for id, name := range maps.Clone(names) {
+		names[account.Shadow(id)] = "shadow of " + name
+	}
+	return names, nil
 }
 
 // All reports whether the visitor looks at all accounts.

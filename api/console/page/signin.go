@@ -24,7 +24,7 @@ func (s *Server) Routes() []edge.Route {
 		return edge.Route{Method: http.MethodGet, Path: s.base + path, Access: edge.Public, Handle: func(c *gin.Context) error {
 			c.Header("Cache-Control", "no-cache")
 			c.Header("X-Content-Type-Options", "nosniff")
-			body, err := compressed(c, content)
+			body, err := edge.Compressed(c, content)
 			if err == nil {
 				c.Data(http.StatusOK, kind, body)
 			}
@@ -64,7 +64,7 @@ func (s *Server) signIn(c *gin.Context) {
 			return
 		}
 	}
-	if err := s.EndSession(c, edge.CookieKey(c.Request, cookieName, cookieOwner, s.Sealer)); err != nil {
+	if err := s.EndSession(c, s.secret(c.Request)); err != nil {
 		s.Problem(c, err)
 		return
 	}
@@ -73,7 +73,7 @@ func (s *Server) signIn(c *gin.Context) {
 }
 
 func (s *Server) signOut(c *gin.Context) {
-	if err := s.EndSession(c, edge.CookieKey(c.Request, cookieName, cookieOwner, s.Sealer)); err != nil {
+	if err := s.EndSession(c, s.secret(c.Request)); err != nil {
 		s.Problem(c, err)
 		return
 	}
@@ -92,9 +92,24 @@ func (s *Server) EndSession(c *gin.Context, secret string) error {
 	return s.Edge.People.Store.SignOut(c.Request.Context(), account.HashKey(secret), edge.RequestID(c))
 }
 
+// secret returns the key or the secret in the browser's cookie, or "".
+func (s *Server) secret(r *http.Request) string {
+	return edge.CookieKey(r, s.cookieName(r), cookieOwner, s.Sealer)
+}
+
+// cookieName returns the name of the browser's cookie. With TLS it is a name that browsers let no page without TLS set.
+func (s *Server) cookieName(r *http.Request) string {
+	if strings.HasPrefix(s.Edge.BaseURL(r), "https:") {
+		return "__Secure-" + cookieName
+	}
+	return cookieName
+}
+
 // setCookie sets the cookie for this session of the browser, or removes it.
 func (s *Server) setCookie(c *gin.Context, value string, maxAge int) {
-	http.SetCookie(c.Writer, s.cookie(c, http.Cookie{Name: cookieName, Value: value, MaxAge: maxAge, SameSite: http.SameSiteStrictMode}))
+	http.SetCookie(c.Writer, s.cookie(c, http.Cookie{
+		Name: s.cookieName(c.Request), Value: value, MaxAge: maxAge, SameSite: http.SameSiteStrictMode,
+	}))
 }
 
 // cookie completes a cookie for the paths of the console below its own path.

@@ -39,6 +39,7 @@ DATABASE_URL and TEMPORAL_ADDRESS replace the private servers.`,
 				s.Config.StopAfter = devStopAfter
 			}
 			tuneMemory()
+			go releaseAtRest(cmd.Context())
 			return app.Dev(cmd.Context(), s.Config, log, func(at app.Addresses) { Banner(s.Out, s.Config, at) })
 		},
 	}

@@ -42,6 +42,7 @@ store (--data) and the secret key (MILLRACE_SECRET_KEY, or secret.key in --data)
 				return err
 			}
 			tuneMemory()
+			go releaseAtRest(cmd.Context())
 			return app.Serve(cmd.Context(), s.Config, roles, log, nil)
 		},
 	}

@@ -38,7 +38,7 @@ fault: [sim:policy], [sim:invalid], [sim:error], [sim:busy], [sim:drop], [sim:br
 			if _, err := fmt.Fprintf(s.Out, "Provider simulator at %s (%s)\n", base, strings.Join(sim.Providers(), ", ")); err != nil {
 				return errors.Join(err, listener.Close())
 			}
-			return app.Simulate(cmd.Context(), listener, sim.Options{Delay: delay, Log: log})
+			return sim.Serve(cmd.Context(), listener, sim.Options{Delay: delay, Log: log})
 		},
 	}
 	cmd.Flags().StringVar(&addr, "addr", addr, "listen address")

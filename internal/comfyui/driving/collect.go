@@ -93,8 +93,8 @@ func unnamed(err error, named, one comfyui.File) error {
 }
 
 func fileKey(name, subfolder, folder string) string {
-	subfolder = strings.Trim(strings.ReplaceAll(subfolder, `\`, "/"), "/") + "/"
-	return folder + "/" + subfolder + strings.TrimPrefix(name, subfolder)
+	f := comfyui.FileOf(name, subfolder, comfyui.Folder(folder))
+	return path.Join(folder, f.Subfolder, f.Name)
 }
 
 // numbered splits the name of a saved file as servers write it: prefix, counter, rest.

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
-	"github.com/millrace-dev/millrace/internal/engine/node/remote"
+	"github.com/millrace-dev/millrace/internal/engine/ordered"
 )
 
 // submittedNode is a node of the submitted graph.
@@ -26,15 +26,15 @@ const unknownClass = "EmptyImage"
 // encode returns the prompt with its nodes and their inputs in the order of the submission, which some classes see, and then the
 // added ones. If a class asks for the prompt, the other nodes of the graph are in it too; they do not run.
 func (c *compiled) encode() ([]byte, error) {
-	submitted, err := remote.Members(c.r.Graph)
+	submitted, err := ordered.Members(c.r.Graph)
 	if err != nil {
 		return nil, fmt.Errorf("read the submitted graph: %w", err)
 	}
-	var out []remote.Member
+	var out []ordered.Member
 	seen := map[string]bool{}
 	add := func(id string, node any) error {
 		raw, err := encodeJSON(node)
-		out, seen[id] = append(out, remote.Member{Name: id, Raw: raw}), true
+		out, seen[id] = append(out, ordered.Member{Name: id, Raw: raw}), true
 		return err
 	}
 	for _, m := range submitted {
@@ -66,7 +66,7 @@ func (c *compiled) encode() ([]byte, error) {
 			}
 		}
 	}
-	return object(out)
+	return ordered.Object(out), nil
 }
 
 // byNumber orders ids so that "9" is before "10".
@@ -74,7 +74,7 @@ func byNumber(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), stri
 
 // namesOf returns the names of the members of an object, in its order.
 func namesOf(raw json.RawMessage) []string {
-	members, err := remote.Members(raw)
+	members, err := ordered.Members(raw)
 	if err != nil {
 		return nil
 	}
@@ -83,22 +83,6 @@ func namesOf(raw json.RawMessage) []string {
 		names[i] = m.Name
 	}
 	return names
-}
-
-// object returns an object with its members in order.
-func object(members []remote.Member) ([]byte, error) {
-	b := []byte{'{'}
-	for i, m := range members {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		name, err := encodeJSON(m.Name)
-		if err != nil {
-			return nil, err
-		}
-		b = append(append(append(b, name...), ':'), m.Raw...)
-	}
-	return append(b, '}'), nil
 }
 
 func encodeJSON(value any) ([]byte, error) {
@@ -113,7 +97,7 @@ func encodeJSON(value any) ([]byte, error) {
 
 // MarshalJSON implements json.Marshaler. The inputs are in their order, and then those that have none.
 func (n promptNode) MarshalJSON() ([]byte, error) {
-	var inputs []remote.Member
+	var inputs []ordered.Member
 	rest := maps.Clone(n.Inputs)
 	for _, name := range append(slices.Clone(n.order), slices.Sorted(maps.Keys(n.Inputs))...) {
 		value, ok := rest[name]
@@ -125,13 +109,9 @@ func (n promptNode) MarshalJSON() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		inputs = append(inputs, remote.Member{Name: name, Raw: raw})
+		inputs = append(inputs, ordered.Member{Name: name, Raw: raw})
 	}
-	raw, err := object(inputs)
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(submittedNode{Class: n.Class, Inputs: raw, Meta: n.Meta})
+	return json.Marshal(submittedNode{Class: n.Class, Inputs: ordered.Object(inputs), Meta: n.Meta})
 }
 
 // whole reports whether a node pack's class asks for the prompt. ComfyUI's own classes do not count: they only write the prompt into

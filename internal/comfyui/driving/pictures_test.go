@@ -124,6 +124,16 @@ func TestFilesOfPacksAreCopiedAndRenamed(t *testing.T) {
 	for _, frame := range deep["frames"].([]any) {
 		r.stored(frame.(map[string]any))
 	}
+
+	g = batch("ttN imageOutput", map[string]any{})
+	g["2"] = call("ttN imageOutput", map[string]any{"image": from("1", 0)})
+	require.NoError(t, r.run(g, "2"))
+	shown = r.elements("images")
+	require.Len(t, shown, 3)
+	for _, element := range shown {
+		require.NotContains(t, element["filename"], "somebody", "a path on the machine of the server")
+		r.stored(element)
+	}
 }
 
 // A name that stands for a sequence of files becomes one element for each file. If the server has none of them, that is final.

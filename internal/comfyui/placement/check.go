@@ -21,14 +21,14 @@ func (p *Pool) Check(accepted *graph.Accepted, labels []string) error {
 	if !needsServer(accepted, classes) {
 		return nil
 	}
-	if err := p.checkRoutes(accepted); err != nil {
-		return err
-	}
-	if err := p.checkWeights(accepted, classes, labels); err != nil {
-		return err
-	}
-	plan, err := graph.BuildPlan(accepted.Graph, classes, accepted.Outputs, nil)
+	plan, err := graph.BuildPlan(accepted.Graph, classes, accepted.Outputs, nil) // without parts that were refused
 	if err != nil {
+		return err
+	}
+	if err := p.checkRoutes(accepted, plan); err != nil {
+		return err
+	}
+	if err := p.checkWeights(accepted, plan, classes, labels); err != nil {
 		return err
 	}
 	var edge *segment.EdgeError
@@ -43,11 +43,11 @@ func (p *Pool) Check(accepted *graph.Accepted, labels []string) error {
 }
 
 // checkRoutes refuses a graph with a class that would wait on its server for an answer that no client can send.
-func (p *Pool) checkRoutes(accepted *graph.Accepted) error {
+func (p *Pool) checkRoutes(accepted *graph.Accepted, plan *graph.Plan) error {
 	if p.opts.Lacks == nil {
 		return nil
 	}
-	for _, n := range accepted.Graph.Nodes {
+	for _, n := range plan.Nodes {
 		if route := p.opts.Lacks(n.Class); route != "" {
 			return graph.Refuse(accepted, n.ID, n.Class, graph.InputError{
 				Type: "route_not_relayed", Message: "The node waits for an answer by a route that is not relayed",
@@ -74,7 +74,7 @@ func (p *Pool) Price(accepted *graph.Accepted, labels []string) (most int64) {
 	if !needsServer(accepted, p.classes.Frozen()) {
 		return 0
 	}
-	for _, s := range p.Servers() {
+	for _, s := range p.all() {
 		if s.Has(labels) {
 			most = max(most, s.Price)
 		}

@@ -246,7 +246,7 @@ func (p *Pool) placeWaiting(ctx context.Context) (prevented bool) {
 		pool := server.Pool{Servers: all, Missing: p.missing, Load: p.load, Served: served, Now: time.Now()}
 		placed, unplaced := pool.Decide(waiting)
 		for i := range unplaced {
-			unplaced[i].Reason = cmp.Or(p.bringing(unplaced[i].Wait), unplaced[i].Reason)
+			unplaced[i].Reason = cmp.Or(p.bringing(unplaced[i].Wait), p.starting(unplaced[i].Wait), unplaced[i].Reason)
 		}
 		return placed, unplaced
 	})
@@ -383,8 +383,8 @@ func (p *Pool) WhyWaiting(ctx context.Context, k server.Key) (string, error) {
 	return fmt.Sprintf("%s; %d segments are before it", reason, ahead), nil
 }
 
-// CanRun reports whether some server, which may return, could run a segment.
+// CanRun reports whether some server, which may return, or a machine of a pool could run a segment.
 func (p *Pool) CanRun(w server.Wait) bool {
-	pool := server.Pool{Servers: p.Servers(), Missing: p.missing}
+	pool := server.Pool{Servers: p.all(), Missing: p.missing}
 	return pool.CanRun(&w)
 }

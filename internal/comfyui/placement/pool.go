@@ -15,6 +15,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/comfyui"
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/pool"
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/engine/node"
@@ -61,9 +62,11 @@ type Leases interface {
 
 // Options configure a Pool. The zero value works.
 type Options struct {
-	Every   time.Duration             // between two probes of a server; default 2 s
-	Lacks   func(class string) string // the route of a pack that a class needs and that is not relayed, or ""; nil = none
-	Silence time.Duration             // how long a slow server may fail to answer before it counts as away; default 30 s
+	Every   time.Duration                              // between two probes of a server; default 2 s
+	Lacks   func(class string) string                  // the route of a pack that a class needs and that is not relayed, or ""; nil = none
+	Home    func(server string) string                 // address at which a server reaches this service, "" = unknown; nil = none
+	Silence time.Duration                              // how long a slow server may fail to answer before it counts as away; default 30 s
+	Pools   func(context.Context) ([]pool.Pool, error) // pools of machines; nil = none
 	Log     *slog.Logger
 }
 
@@ -83,6 +86,7 @@ type Pool struct {
 
 	mu        sync.Mutex // guards all fields below
 	servers   []*server.Server
+	machines  []machines // of pools
 	clients   map[server.ID]client
 	documents map[string]*remote.Document
 	damaged   map[string]damaged // stored definitions that cannot be read, by digest
@@ -182,10 +186,14 @@ func (p *Pool) Refresh(ctx context.Context) (int, error) {
 	if err := p.loadDocuments(ctx, all); err != nil {
 		return 0, err
 	}
+	pools, err := p.readPools(ctx)
+	if err != nil {
+		return 0, err
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.servers, p.loads = all, loads
-	return len(all), p.extend()
+	p.servers, p.loads, p.machines = all, loads, pools
+	return len(all) + len(pools), p.extend()
 }
 
 // loadDocuments reads the class definitions that are not in memory yet. Definitions that cannot be read cost only the servers that
@@ -256,7 +264,7 @@ func (p *Pool) extend() error {
 	var digests []string
 	var documents []*remote.Document
 	registered := map[server.ID]bool{}
-	for _, s := range p.servers {
+	for _, s := range p.offering() {
 		registered[s.ID] = true
 		if d := p.documents[s.Digest]; d != nil && !slices.Contains(digests, s.Digest) {
 			digests, documents = append(digests, s.Digest), append(documents, d)
@@ -335,7 +343,7 @@ func (p *Pool) Side(classes *node.Registry) func(name string) segment.Side {
 // that may return count.
 func (p *Pool) Able(labels []string, need func(*graph.PlanNode) server.Need) func(*graph.PlanNode) []bool {
 	var documents []*remote.Document
-	for _, s := range p.Servers() {
+	for _, s := range p.all() {
 		if d := p.document(s.Digest); d != nil && s.Has(labels) && !slices.Contains(documents, d) {
 			documents = append(documents, d)
 		}
@@ -382,7 +390,7 @@ func (p *Pool) UnknownLabel(labels []string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, l := range labels {
-		if !slices.ContainsFunc(p.servers, func(s *server.Server) bool { return slices.Contains(s.Labels, l) }) {
+		if !slices.ContainsFunc(p.offering(), func(s *server.Server) bool { return slices.Contains(s.Labels, l) }) {
 			return l
 		}
 	}

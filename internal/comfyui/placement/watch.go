@@ -280,7 +280,7 @@ func (w *watcher) updateClasses(ctx context.Context, c comfyui.Server, s *server
 	if err != nil || classes.Digest == known {
 		return err
 	}
-	body, err := encodeClasses(classes)
+	body, err := EncodeClasses(classes)
 	if err != nil {
 		return err
 	}
@@ -386,7 +386,8 @@ type storedClasses struct {
 	Definitions map[string]json.RawMessage `json:"definitions"`
 }
 
-func encodeClasses(c comfyui.Classes) ([]byte, error) {
+// EncodeClasses returns class definitions in their stored form.
+func EncodeClasses(c comfyui.Classes) ([]byte, error) {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
 	if err := json.NewEncoder(w).Encode(storedClasses{c.Names, c.Definitions}); err != nil {

@@ -131,21 +131,21 @@ func (p *Pool) Lists(id server.ID, w *server.Wait) bool {
 }
 
 // checkWeights refuses a graph with a weight that can be brought to no server.
-func (p *Pool) checkWeights(accepted *graph.Accepted, classes *node.Registry, labels []string) error {
-	for _, n := range accepted.Graph.Nodes {
+func (p *Pool) checkWeights(accepted *graph.Accepted, plan *graph.Plan, classes *node.Registry, labels []string) error {
+	for _, n := range plan.Nodes {
 		c, ok := classes.Lookup(n.Class)
 		if !ok || !c.Remote {
 			continue
 		}
 		for _, in := range c.Inputs {
-			raw, _ := n.Input(in.Name)
-			choice, _ := raw.(string)
+			choice, _ := n.Constants[in.Name].(string)
 			if !in.MayBeWeight(choice) || slices.Contains(in.Options, choice) || p.reaches(n.Class, labels) {
 				continue
 			}
 			return graph.Refuse(accepted, n.ID, n.Class, graph.InputError{
 				Type: "value_not_in_list", Message: "Value not in list",
-				Details:   in.Name + ": '" + choice + "' is a weight, but Millrace reaches the models folder of no server that has the class",
+				Details: in.Name + ": '" + choice + "' is a weight, but Millrace reaches the models folder of no server that has the class, and none " +
+					"has the node pack that fetches weights",
 				ExtraInfo: map[string]any{"input_name": in.Name, "received_value": choice},
 			})
 		}
@@ -157,6 +157,18 @@ func (p *Pool) checkWeights(accepted *graph.Accepted, classes *node.Registry, la
 func (p *Pool) reaches(class string, labels []string) bool {
 	return slices.ContainsFunc(p.Servers(), func(s *server.Server) bool {
 		doc := p.document(s.Digest)
-		return s.ModelsFolder != "" && s.Has(labels) && doc != nil && doc.Classes[class] != nil
+		return (s.ModelsFolder != "" || p.Home(s) != "") && s.Has(labels) && doc != nil && doc.Classes[class] != nil
 	})
+}
+
+// packClass is a class of this repository's node pack, by which a server is known to have it.
+const packClass = "LosslessSaveImage"
+
+// Home returns the address from which the node pack of a server fetches weights, or "" if it fetches none.
+func (p *Pool) Home(s *server.Server) string {
+	doc := p.document(s.Digest)
+	if s.ModelsFolder != "" || p.opts.Home == nil || doc == nil || doc.Classes[packClass] == nil {
+		return ""
+	}
+	return p.opts.Home(s.URL)
 }

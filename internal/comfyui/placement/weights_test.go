@@ -90,3 +90,33 @@ func TestWhichServerGetsAWeight(t *testing.T) {
 		})
 	}
 }
+
+func TestWhichServersFetchWeights(t *testing.T) {
+	t.Parallel()
+	home := func(server string) string { return map[string]string{"http://near": "https://millrace"}[server] }
+	for name, c := range map[string]struct {
+		server server.Server
+		home   func(string) string
+		want   string
+	}{
+		"it has the node pack":              {server.Server{URL: "http://near", Digest: "pack"}, home, "https://millrace"},
+		"it does not reach Millrace":        {server.Server{URL: "http://far", Digest: "pack"}, home, ""},
+		"Millrace reaches its folder":       {server.Server{URL: "http://near", Digest: "pack", ModelsFolder: "/models"}, home, ""},
+		"it lacks the node pack":            {server.Server{URL: "http://near", Digest: "none"}, home, ""},
+		"its classes are not known":         {server.Server{URL: "http://near"}, home, ""},
+		"the process knows no such address": {server.Server{URL: "http://near", Digest: "pack"}, nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			classes, err := node.NewRegistry()
+			require.NoError(t, err)
+			store := &library{all: []*server.Server{&c.server}, bodies: map[string][]byte{
+				"pack": stored(t, "LosslessSaveImage"), "none": stored(t, "Other"),
+			}}
+			pool := placement.New(store, nil, classes, "me", placement.Options{Home: c.home, Log: slog.New(slog.DiscardHandler)})
+			_, err = pool.Refresh(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, c.want, pool.Home(&c.server))
+		})
+	}
+}

@@ -10,17 +10,20 @@ import (
 	"slices"
 	"time"
 
+	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/internal/storage/blob/disk"
 )
 
-// placing puts one weight into a folder of models.
+// placing brings one weight to a server.
 type placing struct {
 	*bringer
+	server  *server.Server
+	weight  asset.Weight
 	copy    *server.Copy
-	root    string
+	root    string                  // folder of models; "" = the node pack of the server fetches the weight
 	stop    context.CancelCauseFunc // ends the copy when another process makes it
 	kept    time.Time               // when the progress was last recorded
 	way     string
@@ -31,13 +34,19 @@ type placing struct {
 // errTakenOver ends a copy that another process makes by now.
 var errTakenOver = errors.New("another process makes the copy")
 
-const keepEvery = 500 * time.Millisecond // between two records of the progress
+const (
+	keepEvery = 500 * time.Millisecond // between two records of the progress
+	present   = "present"              // the way of a file that was there
+)
 
 // place puts the weight at its name, unless it is there.
 func (p *placing) place(ctx context.Context) error {
+	if p.root == "" {
+		return p.fetch(ctx)
+	}
 	final := filepath.Join(p.root, p.copy.Folder, filepath.FromSlash(p.copy.Name))
 	if there, err := p.present(ctx, final); there || err != nil {
-		p.way = "present"
+		p.way = present
 		return err
 	}
 	dir := filepath.Dir(final)
@@ -123,19 +132,24 @@ type kept struct {
 
 // Read implements io.Reader.
 func (k *kept) Read(b []byte) (int, error) {
-	if k.ctx.Err() != nil {
-		return 0, context.Cause(k.ctx)
+	if err := k.keep(k.ctx, k.done); err != nil {
+		return 0, err
 	}
 	n, err := k.r.Read(b)
-	if k.done += int64(n); time.Since(k.kept) > keepEvery {
-		k.kept = time.Now()
-		k.copy.Done = k.done
-		mine, kept := k.Store.KeepCopy(k.ctx, *k.copy, k.Pool.Holder())
-		if kept == nil && !mine {
-			k.stop(errTakenOver)
+	k.done += int64(n)
+	return n, err
+}
+
+// keep records the progress now and then. It fails when the copy is to end.
+func (p *placing) keep(ctx context.Context, done int64) error {
+	if ctx.Err() == nil && time.Since(p.kept) > keepEvery {
+		p.kept = time.Now()
+		p.copy.Done = done
+		if mine, err := p.Store.KeepCopy(ctx, *p.copy, p.Pool.Holder()); err == nil && !mine {
+			p.stop(errTakenOver)
 		}
 	}
-	return n, err
+	return context.Cause(ctx)
 }
 
 // rename gives a file its name, unless another file has it.

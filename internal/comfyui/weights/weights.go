@@ -1,6 +1,7 @@
 // Package weights brings weights to the ComfyUI servers that need them: the model files of waiting segments are put into the folders of
-// models that this process reaches. It promises that a file is sent to a folder once, whichever process sends it, that it has its hash
-// before it has its name, and that no file of others is overwritten or removed. Package placement decides which server needs a weight.
+// models that this process reaches, or the node packs of the servers fetch them. It promises that a file is sent to a folder once,
+// whichever process sends it, that it has its hash before it has its name, and that no file of others is overwritten or removed. Package
+// placement decides which server needs a weight.
 package weights
 
 import (
@@ -44,6 +45,7 @@ type Weights interface {
 // Options configure Run.
 type Options struct {
 	Reserve int64 // free bytes that a disk keeps
+	Links   Links // by which node packs fetch weights
 	Log     *slog.Logger
 }
 
@@ -91,7 +93,7 @@ func Run(ctx context.Context, pool *placement.Pool, store Store, weights Weights
 
 // look begins to bring what waiting segments need.
 func (b *bringer) look(ctx context.Context, copies *sync.WaitGroup) error {
-	reached := slices.DeleteFunc(b.Pool.Servers(), func(s *server.Server) bool { return !s.Reachable(b.host) })
+	reached := slices.DeleteFunc(b.Pool.Servers(), func(s *server.Server) bool { return !b.reaches(s) })
 	if len(reached) == 0 {
 		return nil
 	}
@@ -102,7 +104,7 @@ func (b *bringer) look(ctx context.Context, copies *sync.WaitGroup) error {
 	if err != nil || len(waits) == 0 {
 		return err
 	}
-	for _, want := range b.Pool.Wanted(waits, func(s *server.Server) bool { return slices.Contains(reached, s) || s.Reachable(b.host) }) {
+	for _, want := range b.Pool.Wanted(waits, func(s *server.Server) bool { return slices.Contains(reached, s) || b.reaches(s) }) {
 		target := want.Server.Target()
 		if !b.begin(target) { // a disk is written by one copy at a time
 			continue
@@ -116,6 +118,9 @@ func (b *bringer) look(ctx context.Context, copies *sync.WaitGroup) error {
 	}
 	return nil
 }
+
+// reaches reports whether this process can bring weights to a server: through its folder of models, or through its node pack.
+func (b *bringer) reaches(s *server.Server) bool { return s.Reachable(b.host) || b.Pool.Home(s) != "" }
 
 // noteUse records which copies running segments use.
 func (b *bringer) noteUse(ctx context.Context, reached []*server.Server) error {
@@ -171,7 +176,7 @@ func (b *bringer) bring(ctx context.Context, want placement.Want) error {
 		if err != nil || !mine {
 			return err
 		}
-		if err := b.copy(ctx, want, &c); err != nil {
+		if err := b.copy(ctx, want, w, &c); err != nil {
 			return err
 		}
 		made = append(made, c)
@@ -196,11 +201,11 @@ func choose(all []asset.Weight, owner, folder, name string) (found asset.Weight,
 func by() server.By { return server.By{Actor: "worker", Reason: "a waiting segment needs the weight"} }
 
 // copy makes a copy and records its end.
-func (b *bringer) copy(ctx context.Context, want placement.Want, c *server.Copy) error {
+func (b *bringer) copy(ctx context.Context, want placement.Want, w asset.Weight, c *server.Copy) error {
 	began := time.Now()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	placing := &placing{bringer: b, copy: c, root: want.Server.ModelsFolder, stop: stop}
+	placing := &placing{bringer: b, server: want.Server, weight: w, copy: c, root: want.Server.ModelsFolder, stop: stop}
 	err := placing.place(ctx)
 	end := context.WithoutCancel(ctx)
 	if err != nil {
@@ -208,7 +213,7 @@ func (b *bringer) copy(ctx context.Context, want placement.Want, c *server.Copy)
 		failed := server.WeightFailedV1{Server: want.Server.ID, Folder: c.Folder, Name: c.Name, Hash: c.Hash, Problem: c.Problem}
 		return errors.Join(err, b.Store.EndCopy(end, *c, b.Pool.Holder(), by(), want.Server.ID, server.TypeWeightFailed, failed))
 	}
-	c.State, c.Done, c.Brought = server.Ready, c.Size, placing.way != "present"
+	c.State, c.Done, c.Brought = server.Ready, c.Size, placing.way != present
 	took := time.Since(began)
 	b.Log.Info("weight brought to a server", "server", want.Server.URL, "name", c.Name, "size", c.Size, "way", placing.way, "duration", took)
 	return b.Store.EndCopy(end, *c, b.Pool.Holder(), by(), want.Server.ID, server.TypeWeightBrought, server.WeightBroughtV1{

@@ -2,6 +2,7 @@ package account_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -94,5 +95,16 @@ func TestNamesOfNewAccounts(t *testing.T) {
 	}
 	for _, wrong := range []string{"", " acme", "acme ", "a\nb", "a\x00", "\u202egnp", "\xff", strings.Repeat("x", 201)} {
 		require.Equal(t, fault.Invalid, fault.KindOf(account.CheckName(wrong)), "%q", wrong)
+	}
+}
+
+func TestListsOfModelsAreBounded(t *testing.T) {
+	t.Parallel()
+	for n, ok := range map[int]bool{1000: true, 1001: false} {
+		list := slices.Repeat([]string{"sim/echo"}, n)
+		for _, access := range []account.Access{{Models: list}, {Denied: list}} {
+			err := account.Change{Account: "a", Actor: "ops", Access: &access}.Check()
+			require.Equal(t, ok, err == nil, "%d entries: %v", n, err)
+		}
 	}
 }

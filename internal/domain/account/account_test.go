@@ -94,3 +94,12 @@ func TestOutageDuringAuthenticationIsUnavailable(t *testing.T) {
 	_, err = auth.Authenticate(t.Context(), strings.Repeat("x", 10_000))
 	require.True(t, fault.Is(err, fault.Unauthenticated), "what cannot be a key is not looked up")
 }
+
+func TestOnlyModesWithoutAccountsHaveOneAccount(t *testing.T) {
+	t.Parallel()
+	for mode, only := range map[account.Mode]string{
+		account.ModeNone: account.LocalID, account.ModeToken: account.LocalID, account.ModeKeys: "",
+	} {
+		require.Equal(t, only, mode.OnlyAccount(), mode)
+	}
+}

@@ -54,3 +54,14 @@ func TestRefusedLabelIsNamedWithThoseThatAreAllowed(t *testing.T) {
 	require.Equal(t, map[string]any{"label": "us"}, refused.Details)
 	require.ErrorContains(t, account.Labels{Allowed: []string{}}.Check([]string{"eu"}), `"eu": it may not use labels`)
 }
+
+// No list allows all labels, and an empty one allows none.
+func TestLabelsAreEqualIfTheyAllowTheSame(t *testing.T) {
+	t.Parallel()
+	all := []account.Labels{{}, {Allowed: []string{}}, {Allowed: []string{"a"}}, {Allowed: []string{"a", "b"}}}
+	for i, one := range all {
+		for k, other := range all {
+			require.Equal(t, i == k, one.Equal(other), "%v and %v", one, other)
+		}
+	}
+}

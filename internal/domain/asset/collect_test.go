@@ -154,3 +154,28 @@ func (r *race) upload(ctx context.Context, seed int) error {
 	_, err = blob.Verify(ctx, r.blobs, stored.Ref)
 	return err
 }
+
+// Without a grace period of its own, a collector spares what was touched within an hour.
+func TestACollectorSparesWhatIsYoungerThanAnHour(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		grace, age time.Duration
+		removed    int
+	}{
+		"young": {0, 59 * time.Minute, 0}, "old": {0, 61 * time.Minute, 1},
+		"younger than the period": {2 * time.Hour, 119 * time.Minute, 0}, "older than the period": {2 * time.Hour, 121 * time.Minute, 1},
+		"a period that is too short": {time.Second, 59 * time.Second, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			blobs := mem.New()
+			_, err := blob.PutBytes(t.Context(), blobs, []byte("x"))
+			require.NoError(t, err)
+			done, err := asset.Collector{
+				Blobs: blobs, References: asset.Unreferenced{}, Grace: c.grace, Now: func() time.Time { return time.Now().Add(c.age) },
+			}.Collect(t.Context(), nil)
+			require.NoError(t, err)
+			require.Equal(t, c.removed, done.Removed)
+		})
+	}
+}

@@ -179,3 +179,19 @@ func TestDerivedIDsAreStable(t *testing.T) {
 	_, ok = asset.IDOfStream("job-" + string(a))
 	require.False(t, ok)
 }
+
+// A reader may get the latest event of an asset twice.
+func TestTheLatestEventOfAnAssetIsFoldedOnce(t *testing.T) {
+	t.Parallel()
+	a := given(t, created())
+	require.Equal(t, a, asset.Fold(a, eventlog.Recorded{Version: a.Version, RecordedAt: start}, asset.DeletedV1{}))
+}
+
+// Clients know an asset by the id that its account chose, and otherwise by its own.
+func TestPublicIDOfAnAsset(t *testing.T) {
+	t.Parallel()
+	a := asset.Asset{ID: id}
+	require.Equal(t, asset.PublicID(id), a.PublicID())
+	a.Chosen = "11111111-2222-4333-8444-555555555555"
+	require.Equal(t, a.Chosen, a.PublicID())
+}

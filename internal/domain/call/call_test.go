@@ -133,6 +133,8 @@ func TestFingerprintDependsOnEveryByte(t *testing.T) { // R-66
 		{"POST", "/v2/models/a/b", "{ }"},
 		{"POST", "/v2/models/a/b{", "}"},
 		{"POS", "T/v2/models/a/b", "{}"},
+		{"POST", "/a", "\x00\x00\x00\x00\x00\x00\x00\x00{}"},
+		{"POST", "/a\x00\x00\x00\x00\x00\x00\x00\x00", "{}"},
 	} {
 		f := call.Fingerprint(parts[0], parts[1], []byte(parts[2]))
 		require.Equal(t, f, call.Fingerprint(parts[0], parts[1], []byte(parts[2])))

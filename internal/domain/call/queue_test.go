@@ -2,6 +2,7 @@ package call_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,13 +18,17 @@ type one struct {
 	call    call.Call
 	failing error
 	counted int
+	full    error // of the limits
+
+	canceled int
+	refused  error // of a request to stop
 }
 
 func (o *one) Load(context.Context, string, call.ID) (call.Call, error) { return o.call, o.failing }
 
 func (o *one) Count(context.Context, string, []call.Window) error {
 	o.counted++
-	return nil
+	return o.full
 }
 
 // windows are limits of polls.
@@ -88,4 +93,70 @@ func TestPollsCountAgainstTheLimits(t *testing.T) {
 	_, err := s.Status(t.Context(), call.Handle{Account: "a", Call: "c"})
 	require.NoError(t, err)
 	require.Equal(t, 1, store.counted)
+	store.full = fault.New(fault.Exhausted, "", "too many polls")
+	_, err = s.Status(t.Context(), call.Handle{Account: "a", Call: "c"})
+	require.ErrorIs(t, err, store.full)
+}
+
+// The result of a call that ended without an answer is a refusal that says what to do: one of unknown outcome is not to be asked for
+// again and again, and one that the provider found invalid lists what is wrong.
+func TestResultsOfCallsWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	result := func(state call.State, f call.Failure) *call.Refusal {
+		s := call.NewService(call.Deps{
+			Store: &one{call: call.Call{ID: "c", Mode: call.Queued, State: state, Failure: &f}}, Tiers: windows{}, Now: time.Now,
+		})
+		_, _, err := s.Result(t.Context(), call.Handle{Account: "a", Call: "c"})
+		var refused *call.Refusal
+		require.ErrorAs(t, err, &refused)
+		return refused
+	}
+	unknown := result(call.Unknown, call.Failure{Type: call.InternalError, Detail: "the process died"})
+	require.Equal(t, fault.Conflict, unknown.Kind)
+	require.ErrorIs(t, unknown, call.ErrOutcomeUnknown)
+	timeout := result(call.Unknown, call.Failure{Type: call.ProviderTimeout})
+	require.Equal(t, call.ProviderTimeout, timeout.Type)
+	invalid := result(call.Failed, call.Failure{Type: call.InvalidInput, Validation: `[{"loc":["body"]}]`})
+	require.JSONEq(t, `[{"loc":["body"]}]`, string(invalid.Validation))
+}
+
+// The key of a node's call differs by node, however long its id is, and stays short.
+func TestKeysOfNodesAreShortAndDistinct(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("n", 64)
+	require.Equal(t, "node:j:1:0:"+long, call.NodeKey("j", 1, 0, long))
+	a, b := call.NodeKey("j", 1, 0, long+"a"), call.NodeKey("j", 1, 0, long+"b")
+	require.NotEqual(t, a, b)
+	require.Less(t, len(a), 100)
+}
+
+func (o *one) Key(context.Context, string, string) (call.KeyRecord, bool, error) {
+	return call.KeyRecord{Call: o.call.ID}, o.call.ID != "", o.failing
+}
+
+func (o *one) Cancel(context.Context, string, call.ID, string) (bool, error) {
+	o.canceled++
+	return true, o.refused
+}
+
+// The call of a node that is interrupted is asked to stop, if there is one.
+func TestTheCallOfANodeIsStopped(t *testing.T) {
+	t.Parallel()
+	away := fault.New(fault.Unavailable, "", "the database is away")
+	for name, c := range map[string]struct {
+		store    one
+		canceled int
+		err      error
+	}{
+		"a call":                      {one{call: call.Call{ID: "c"}}, 1, nil},
+		"no call":                     {one{}, 0, nil},
+		"the key is not known":        {one{call: call.Call{ID: "c"}, failing: away}, 0, away},
+		"the request is not recorded": {one{call: call.Call{ID: "c"}, refused: away}, 1, away},
+	} {
+		s := call.NewService(call.Deps{Store: &c.store})
+		err := s.StopNode(t.Context(), "a", "k", "r")
+		require.Equal(t, c.err != nil, err != nil, name)
+		require.ErrorIs(t, err, c.err, name)
+		require.Equal(t, c.canceled, c.store.canceled, name)
+	}
 }

@@ -200,9 +200,7 @@ func (s *Service) acceptAndSend(ctx context.Context, n NewCall) (Admission, *Key
 // begin accepts a call and starts its workflow.
 func (s *Service) begin(ctx context.Context, n NewCall) (Admission, *KeyRecord, error) {
 	admission, rec, err := s.accept(ctx, n)
-	if err == nil && rec == nil {
-		s.Notify(admission.Intents)
-	}
+	s.Notify(admission.Intents) // none unless the call was recorded
 	return admission, rec, err
 }
 

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/callable"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
@@ -50,7 +48,7 @@ type Called struct {
 func (s *Service) Call(ctx context.Context, c Call) (Called, error) {
 	c.Submission.Asked = Digest(c.Submission.Inputs)
 	files := map[string]storedFile{} // a call that is decided again brings no file again
-	key := cmp.Or(c.Submission.Metadata[Sticky], c.Submission.IdempotencyKey, uuid.NewString())
+	key := keyOf(c.Submission)
 	d, remembered := s.Store.Recent(c.Submission.Account, c.Deployment)
 	var err error
 	for range attempts {
@@ -61,7 +59,8 @@ func (s *Service) Call(ctx context.Context, c Call) (Called, error) {
 		}
 		var called Called
 		called, err = s.call(ctx, d, c, key, files)
-		outdated := remembered && (fault.Is(err, fault.NotFound) || fault.CodeOf(err) == fault.CodeDeploymentStopped)
+		outdated := remembered && (fault.Is(err, fault.NotFound) || fault.Is(err, fault.Invalid) ||
+			fault.CodeOf(err) == fault.CodeDeploymentNotReady)
 		if !errors.Is(err, ErrMoved) && !outdated {
 			return called, err
 		}
@@ -81,7 +80,7 @@ func Digest(inputs map[string]json.RawMessage) string {
 
 // call prepares a call for the state of a deployment and records it.
 func (s *Service) call(ctx context.Context, d Deployment, c Call, key string, files map[string]storedFile) (Called, error) {
-	if err := d.Refusal(c.Deployment); err != nil {
+	if err := d.Refusal(cmp.Or(d.Name, c.Deployment)); err != nil {
 		return Called{}, err
 	}
 	sub, number := c.Submission, cmp.Or(c.Version, d.Of(key))
@@ -127,7 +126,7 @@ func (s *Service) pinned(ctx context.Context, d Deployment, number int) (*callee
 
 // checked checks the values of a call and returns the files that they name.
 func (c *callee) checked(values map[string]json.RawMessage, onlySent bool) ([]callable.FileValue, error) {
-	files, err := c.template.Check(values)
+	files, err := c.template.Check(values, nil)
 	for _, f := range files {
 		if onlySent && f.Form != callable.FormData && f.Form != callable.FormURL {
 			return nil, fault.New(fault.Invalid, fault.CodeInvalidInput,
@@ -155,7 +154,7 @@ func (s *Service) bind(ctx context.Context, version *callee, sub *job.Submission
 		}
 		values[f.Input], sub.Inputs[f.Input] = value, recorded
 	}
-	sub.Prompt, sub.Targets = version.template.Fill(values), version.targets()
+	sub.Prompt, sub.Targets = version.template.Fill(values, nil), version.targets()
 	return nil
 }
 
@@ -200,7 +199,7 @@ func (s *Service) explain(ctx context.Context, d Deployment, number int, version
 	if !errors.As(err, &refused) {
 		return unnamed(err)
 	}
-	missing, checkErr := s.missingIn(ctx, d.Account, version)
+	missing, checkErr := s.missingIn(ctx, d, version)
 	if checkErr != nil {
 		return checkErr
 	}
@@ -224,15 +223,36 @@ func (s *Service) Missing(ctx context.Context, d Deployment, number int) ([]stri
 	if err != nil {
 		return nil, err
 	}
-	return s.missingIn(ctx, d.Account, version)
+	return s.missingIn(ctx, d, version)
+}
+
+// flat returns the graph of a version with those of the deployments that it calls.
+func (s *Service) flat(ctx context.Context, d Deployment, version *callee) (*graph.Graph, job.Filled, error) {
+	filled, err := s.FillGraph(ctx, job.Submission{
+		Account: d.Account, Prompt: version.Graph, Targets: version.targets(), Deployment: &job.Deployed{ID: string(d.ID), Version: d.Live},
+	})
+	if err != nil {
+		return nil, filled, err
+	}
+	if filled.Prompt == nil {
+		filled.Prompt = version.Graph
+	}
+	g, err := graph.Parse(filled.Prompt, s.Limits)
+	return g, filled, err
 }
 
 // maxMissing bounds the list of what a version lacks.
 const maxMissing = 20
 
-func (s *Service) missingIn(ctx context.Context, account string, version *callee) (missing []string, err error) {
-	g, err := graph.Parse(version.Graph, s.Limits)
-	if err != nil {
+func (s *Service) missingIn(ctx context.Context, d Deployment, version *callee) (missing []string, err error) {
+	g, filled, err := s.flat(ctx, d, version)
+	var refused *graph.PromptError
+	switch {
+	case errors.As(err, &refused): // a value that only calls give is missing
+		return nil, nil
+	case fault.Is(err, fault.Invalid), fault.CodeOf(err) == fault.CodeDeploymentNotReady: // of a deployment that it calls
+		return []string{fault.Sentence(err)}, nil
+	case err != nil:
 		return nil, err
 	}
 	add := func(text string) {
@@ -251,18 +271,17 @@ func (s *Service) missingIn(ctx context.Context, account string, version *callee
 	if len(missing) > 0 {
 		return missing, nil
 	}
-	accepted, err := s.Validator.Validate(ctx, g, s.Files.ForAccount(account), version.targets())
-	var refused *graph.PromptError
+	accepted, err := s.Validator.Validate(ctx, g, s.Files.ForAccount(d.Account), version.targets())
 	if err != nil && !errors.As(err, &refused) {
 		return nil, err
 	}
-	var errs graph.NodeErrors
-	if refused != nil {
-		errs = refused.NodeErrors
-	} else {
-		errs = accepted.NodeErrors
+	if refused == nil {
+		refused = accepted.Refuse()
 	}
-	for _, n := range errs {
+	if filled.Explain != nil {
+		filled.Explain(refused)
+	}
+	for _, n := range refused.NodeErrors {
 		for _, broken := range n.Errors {
 			input, _ := broken.ExtraInfo["input_name"].(string)
 			if _, open := version.Schema.InputOf(n.Node, input); open || broken.Type != notOffered {

@@ -4,12 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/hashicorp/golang-lru/v2"
 
 	"github.com/millrace-dev/millrace/internal/engine/callable"
+	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
@@ -99,12 +99,15 @@ type contents struct {
 	blobs blob.Store
 	kept  *lru.Cache[blob.Ref, *callee]
 	diffs *lru.Cache[[2]blob.Ref, []string]
+
+	classes *lru.Cache[classKey, *node.Class]
 }
 
 func newContents(blobs blob.Store) contents {
 	kept, _ := lru.New[blob.Ref, *callee](contentsKept) // it fails for a size below one only
 	diffs, _ := lru.New[[2]blob.Ref, []string](contentsKept)
-	return contents{blobs: blobs, kept: kept, diffs: diffs}
+	classes, _ := lru.New[classKey, *node.Class](8 * contentsKept)
+	return contents{blobs: blobs, kept: kept, diffs: diffs, classes: classes}
 }
 
 // callee returns a version that can be called.
@@ -129,12 +132,7 @@ func (c contents) callee(ctx context.Context, digest blob.Ref) (*callee, error) 
 
 // whole returns the content of a version.
 func (c contents) whole(ctx context.Context, digest blob.Ref) (content Content, err error) {
-	r, err := c.blobs.Open(ctx, digest)
-	if err != nil {
-		return Content{}, fmt.Errorf("read a version: %w", err)
-	}
-	defer r.Close()
-	raw, err := io.ReadAll(io.LimitReader(r, maxContent))
+	raw, err := blob.GetBytes(ctx, c.blobs, digest.String(), maxContent)
 	if err == nil {
 		err = json.Unmarshal(raw, &content)
 	}
@@ -155,11 +153,7 @@ func (s *Service) Content(ctx context.Context, d Deployment, number int) (Conten
 
 // Schema returns the inputs and outputs of a version of a deployment. The caller must not change it.
 func (s *Service) Schema(ctx context.Context, d Deployment, number int) (*callable.Schema, error) {
-	v, ok := d.Version(number)
-	if !ok {
-		return nil, errNoVersion(d, number)
-	}
-	version, err := s.contents.callee(ctx, v.Digest)
+	version, err := s.callee(ctx, d, number)
 	if err != nil {
 		return nil, err
 	}
@@ -209,8 +203,8 @@ type Derived struct {
 	Lacks    []string // classes of the graph that no server has now
 }
 
-// Derive makes the content of a version.
-func (s *Service) Derive(src Source) (Derived, error) {
+// Derive makes the content of a version of a deployment of an account.
+func (s *Service) Derive(ctx context.Context, account string, src Source) (Derived, error) {
 	if !slices.Contains([]Pin{PinWarn, PinStrict}, src.Pin) {
 		return Derived{}, fault.New(fault.Invalid, fault.CodeInvalidDeployment, "pin takes strict or nothing, not %.40q", src.Pin)
 	}
@@ -218,7 +212,11 @@ func (s *Service) Derive(src Source) (Derived, error) {
 		return Derived{}, fault.New(fault.Invalid, fault.CodeInvalidDeployment, "a graph may have at most %d bytes, not %d", maxContent,
 			len(src.Document))
 	}
-	made, err := callable.Derive(src.Document, s.Limits, s.Validator.Classes, src.Named)
+	known, err := s.Known(ctx, account)
+	if err != nil {
+		return Derived{}, err
+	}
+	made, err := callable.Derive(src.Document, s.Limits, known, src.Named)
 	if err != nil {
 		return Derived{}, err
 	}

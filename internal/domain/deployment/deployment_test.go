@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -30,7 +31,9 @@ func TestNameIsADNSLabel(t *testing.T) {
 func given(events ...any) (d deployment.Deployment) {
 	id := deployment.ID(uuid.NewString())
 	for i, data := range events {
-		d = deployment.Fold(d, eventlog.Recorded{Stream: id.Stream(), Version: int64(i + 1), Account: "acme"}, data)
+		d = deployment.Fold(d, eventlog.Recorded{
+			Stream: id.Stream(), Version: int64(i + 1), Account: "acme", RecordedAt: time.Unix(int64(i), 0), Meta: eventlog.Meta{Actor: "ops"},
+		}, data)
 	}
 	return d
 }
@@ -93,6 +96,8 @@ func TestFold(t *testing.T) {
 			require.Equal(t, c.want, d.Routing)
 			require.Equal(t, c.before, d.Before)
 			require.Len(t, d.Versions, 3)
+			require.Equal(t, "ops", d.Versions[2].Actor)
+			require.Equal(t, time.Unix(3, 0).UTC(), d.Versions[2].AddedAt)
 			require.EqualValues(t, 5+len(c.events), d.Revision)
 			require.Equal(t, d, deployment.Fold(d, eventlog.Recorded{Version: d.Revision}, deployment.StoppedV1{}), "a repeated event")
 		})
@@ -118,5 +123,19 @@ func TestShareIsStickyAndFair(t *testing.T) {
 			}
 		}
 		require.InDelta(t, 0.10, float64(shared)/keys, 0.01)
+	}
+}
+
+func TestAReferenceNamesADeploymentAndPerhapsAVersion(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int{"portrait": 0, "portrait@1": 1, "portrait@20": 20} {
+		name, version, err := deployment.Reference(text)
+		require.NoError(t, err, text)
+		require.Equal(t, "portrait", name)
+		require.Equal(t, want, version, text)
+	}
+	for _, bad := range []string{"portrait@", "portrait@0", "portrait@-1", "portrait@+1", "portrait@01", "portrait@two", "portrait@1@2"} {
+		_, _, err := deployment.Reference(bad)
+		require.True(t, fault.Is(err, fault.Invalid), bad)
 	}
 }

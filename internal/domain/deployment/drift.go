@@ -72,7 +72,7 @@ func (s *Service) NoteDrift(ctx context.Context) error {
 }
 
 func (s *Service) noteDrift(ctx context.Context, of Deployment) error {
-	_, err := s.change(ctx, of.Account, string(of.ID), By{Actor: "millrace"}, func(d Deployment) (events []eventlog.Event, _ error) {
+	_, err := s.change(ctx, of.Account, string(of.ID), eventlog.By{Actor: "millrace"}, func(d Deployment) (events []eventlog.Event, _ error) {
 		for _, v := range d.Versions {
 			if v.Number != d.Live && v.Number != d.Share.Version && len(v.Drifted) == 0 {
 				continue

@@ -46,15 +46,8 @@ type Store interface {
 	Commit(ctx context.Context, c Change) error
 }
 
-// By names the actor of a command and the reason. It is stored with the events.
-type By struct{ Actor, Reason, RequestID string }
-
-func (b By) meta() eventlog.Meta {
-	return eventlog.Meta{Actor: b.Actor, Reason: b.Reason, RequestID: b.RequestID}
-}
-
-func (b By) check() error {
-	if len(b.Reason) > maxReason {
+func checkReason(by eventlog.By) error {
+	if len(by.Reason) > maxReason {
 		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "a reason may have at most %d bytes", maxReason)
 	}
 	return nil
@@ -96,6 +89,11 @@ func (s *Service) Find(ctx context.Context, account, name string) (Deployment, e
 	return s.Store.Find(ctx, account, name)
 }
 
+// Recent is Find from the memory of this process, which may be behind the log.
+func (s *Service) Recent(account, name string) (Deployment, bool) {
+	return s.Store.Recent(account, name)
+}
+
 // List returns the deployments of an account in order of their names.
 func (s *Service) List(ctx context.Context, account string) ([]Deployment, error) {
 	return s.Store.List(ctx, account)
@@ -105,10 +103,10 @@ func (s *Service) List(ctx context.Context, account string) ([]Deployment, error
 const attempts = 10
 
 // change decides a command from the current state and records its events. No events change nothing.
-func (s *Service) change(ctx context.Context, account, name string, by By,
+func (s *Service) change(ctx context.Context, account, name string, by eventlog.By,
 	decide func(Deployment) ([]eventlog.Event, error),
 ) (Deployment, error) {
-	if err := by.check(); err != nil {
+	if err := checkReason(by); err != nil {
 		return Deployment{}, err
 	}
 	var err error
@@ -131,12 +129,12 @@ func (s *Service) change(ctx context.Context, account, name string, by By,
 	return Deployment{}, err
 }
 
-func (s *Service) commit(ctx context.Context, before Deployment, by By, events []eventlog.Event) error {
+func (s *Service) commit(ctx context.Context, before Deployment, by eventlog.By, events []eventlog.Event) error {
 	after := before
 	for _, e := range events {
 		after.apply(e.Data)
 	}
-	return s.Store.Commit(ctx, Change{Expected: before.Revision, Events: events, Meta: by.meta(), After: after})
+	return s.Store.Commit(ctx, Change{Expected: before.Revision, Events: events, Meta: by.Meta(), After: after})
 }
 
 // changed returns a deployment after events were recorded.
@@ -163,8 +161,8 @@ type Added struct {
 
 // Add adds a version with some content to the deployment of an account with a name. The first version of a name creates the
 // deployment and answers its calls; a later one answers nothing yet. The same content is the same version.
-func (s *Service) Add(ctx context.Context, account, name string, content Content, by By) (Added, error) {
-	if err := errors.Join(CheckName(name), by.check()); err != nil {
+func (s *Service) Add(ctx context.Context, account, name string, content Content, by eventlog.By) (Added, error) {
+	if err := errors.Join(CheckName(name), checkReason(by)); err != nil {
 		return Added{}, err
 	}
 	raw, err := content.encode()
@@ -185,7 +183,7 @@ func (s *Service) Add(ctx context.Context, account, name string, content Content
 }
 
 // add is one attempt of Add.
-func (s *Service) add(ctx context.Context, account, name string, digest blob.Ref, content Content, by By) (Added, error) {
+func (s *Service) add(ctx context.Context, account, name string, digest blob.Ref, content Content, by eventlog.By) (Added, error) {
 	d, err := s.Find(ctx, account, name)
 	created := fault.Is(err, fault.NotFound)
 	switch {
@@ -196,6 +194,9 @@ func (s *Service) add(ctx context.Context, account, name string, digest blob.Ref
 	}
 	if v, ok := d.WithDigest(digest); ok {
 		return Added{Deployment: d, Version: v, Same: true}, nil
+	}
+	if err := s.checkCircles(ctx, d, content.Classes); err != nil {
+		return Added{}, err
 	}
 	number := len(d.Versions) + 1
 	if number > MaxVersions {
@@ -223,7 +224,7 @@ type Promotion struct {
 	Version int
 	Percent int  // 100 = all calls; less = a share beside the version that answers; 0 = end the share
 	Force   bool // also if the version cannot run now
-	By      By
+	By      eventlog.By
 }
 
 // Promote has a version answer all calls, or a share of them. A version that cannot run now is refused with what is missing,
@@ -242,6 +243,13 @@ func (s *Service) Promote(ctx context.Context, p Promotion) (Deployment, error) 
 	}
 	var missing []string
 	if p.Percent > 0 {
+		version, err := s.callee(ctx, d, v.Number)
+		if err == nil {
+			err = s.checkCircles(ctx, d, version.Classes)
+		}
+		if err != nil {
+			return Deployment{}, err
+		}
 		if missing, err = s.Missing(ctx, d, v.Number); err != nil {
 			return Deployment{}, err
 		}
@@ -275,7 +283,7 @@ func (p Promotion) decide(d Deployment, missing []string) ([]eventlog.Event, err
 }
 
 // RollBack ends the share of a second version. Without a share, the version that answered before answers again.
-func (s *Service) RollBack(ctx context.Context, account, name string, by By) (Deployment, error) {
+func (s *Service) RollBack(ctx context.Context, account, name string, by eventlog.By) (Deployment, error) {
 	return s.change(ctx, account, name, by, func(d Deployment) ([]eventlog.Event, error) {
 		switch {
 		case d.Share.Version != 0:
@@ -288,27 +296,27 @@ func (s *Service) RollBack(ctx context.Context, account, name string, by By) (De
 }
 
 // Stop has a deployment refuse calls. Its jobs go on.
-func (s *Service) Stop(ctx context.Context, account, name string, by By) (Deployment, error) {
-	return s.change(ctx, account, name, by, func(d Deployment) ([]eventlog.Event, error) {
-		if d.State == Stopped {
-			return nil, nil
-		}
-		return single(TypeStopped, StoppedV1{}), nil
-	})
+func (s *Service) Stop(ctx context.Context, account, name string, by eventlog.By) (Deployment, error) {
+	return s.set(ctx, account, name, by, Stopped, single(TypeStopped, StoppedV1{}))
 }
 
 // Start has a stopped deployment answer calls again.
-func (s *Service) Start(ctx context.Context, account, name string, by By) (Deployment, error) {
+func (s *Service) Start(ctx context.Context, account, name string, by eventlog.By) (Deployment, error) {
+	return s.set(ctx, account, name, by, Ready, single(TypeStarted, StartedV1{}))
+}
+
+// set records events unless the deployment has the state already.
+func (s *Service) set(ctx context.Context, account, name string, by eventlog.By, state State, events []eventlog.Event) (Deployment, error) {
 	return s.change(ctx, account, name, by, func(d Deployment) ([]eventlog.Event, error) {
-		if d.State == Ready {
+		if d.State == state {
 			return nil, nil
 		}
-		return single(TypeStarted, StartedV1{}), nil
+		return events, nil
 	})
 }
 
 // Delete removes a deployment. Its name is free at once, and its jobs go on.
-func (s *Service) Delete(ctx context.Context, account, name string, by By) (Deployment, error) {
+func (s *Service) Delete(ctx context.Context, account, name string, by eventlog.By) (Deployment, error) {
 	return s.change(ctx, account, name, by, func(Deployment) ([]eventlog.Event, error) { return single(TypeDeleted, DeletedV1{}), nil })
 }
 

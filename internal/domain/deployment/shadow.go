@@ -8,7 +8,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/job"
-	"github.com/millrace-dev/millrace/internal/engine/graph"
+	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -28,16 +28,12 @@ type Recorded struct {
 // Repeat submits a recorded call to a version, as a job of the hidden account of the deployment's account: it is billed to nobody and
 // in no list of the account. The same call in the same run is the same job. A value that the version does not accept is invalid_input;
 // a version that calls partner models is refused, because their providers would be paid again.
-func (s *Service) Repeat(ctx context.Context, d Deployment, number int, run string, call Recorded, by By) error {
-	v, ok := d.Version(number)
-	if !ok {
-		return errNoVersion(d, number)
+func (s *Service) Repeat(ctx context.Context, d Deployment, number int, run string, call Recorded, by eventlog.By) error {
+	version, err := s.callee(ctx, d, number)
+	if err == nil {
+		err = s.checkFree(ctx, d, number, version)
 	}
-	version, err := s.contents.callee(ctx, v.Digest)
 	if err != nil {
-		return err
-	}
-	if err := s.checkFree(d, number, version); err != nil {
 		return err
 	}
 	sub := job.Submission{
@@ -60,8 +56,8 @@ func (s *Service) Repeat(ctx context.Context, d Deployment, number int, run stri
 }
 
 // checkFree refuses a version that calls partner models.
-func (s *Service) checkFree(d Deployment, number int, version *callee) error {
-	g, err := graph.Parse(version.Graph, s.Limits)
+func (s *Service) checkFree(ctx context.Context, d Deployment, number int, version *callee) error {
+	g, _, err := s.flat(ctx, d, version)
 	if err != nil {
 		return err
 	}

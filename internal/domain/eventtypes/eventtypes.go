@@ -16,6 +16,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/gate"
 	"github.com/millrace-dev/millrace/internal/domain/hidden"
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/pool"
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/domain/session"
 	"github.com/millrace-dev/millrace/internal/domain/webhook"
@@ -27,5 +28,5 @@ func Registry() (*eventlog.Registry, error) {
 	r := eventlog.NewRegistry()
 	return r, errors.Join(job.Register(r), asset.Register(r), credit.Register(r), call.Register(r), gate.Register(r), account.Register(r),
 		hidden.Register(r), audit.Register(r), webhook.Register(r), export.Events.Register(r), download.Events.Register(r),
-		server.Register(r), deployment.Register(r), session.Register(r))
+		server.Register(r), pool.Register(r), deployment.Register(r), session.Register(r))
 }

@@ -139,3 +139,21 @@ func TestExportIsFoundByTheNameOfItsArchive(t *testing.T) {
 		require.False(t, ok, name)
 	}
 }
+
+// Filters of one job that is named in several spellings are joined; equal ones count once.
+func TestFiltersOfOneJobAreJoined(t *testing.T) {
+	t.Parallel()
+	id := job.NewID()
+	lower, upper := string(id), strings.ToUpper(string(id))
+	r, err := export.Request{
+		Jobs: []job.PublicID{job.PublicID(lower)}, Names: map[string][]string{lower: {"c", "a"}, upper: {"b", "a"}},
+	}.Normalize()
+	require.NoError(t, err)
+	require.Equal(t, map[string][]string{lower: {"a", "b", "c"}}, r.Names)
+	for n, ok := range map[int]bool{0: false, 1: true, 1000: true, 1001: false} {
+		_, err := export.Request{
+			Jobs: []job.PublicID{job.PublicID(lower)}, Names: map[string][]string{lower: slices.Repeat([]string{"a"}, n)},
+		}.Normalize()
+		require.Equal(t, ok, err == nil, "%d names: %v", n, err)
+	}
+}

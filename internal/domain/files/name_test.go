@@ -54,3 +54,14 @@ func FuzzPlace(f *testing.F) {
 		require.Equal(t, p, again)
 	})
 }
+
+// Drives of Windows are letters; a colon after another character is part of a name.
+func TestDrivesAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, p := range []string{"a:", "z:x", "A:/x", "Z:/x", "m:"} {
+		require.Error(t, files.CheckPath(p), p)
+	}
+	for _, p := range []string{"a", "1:", "`:x", "{:x", "@:x", "[:x", "ab:x", "é:x"} {
+		require.NoError(t, files.CheckPath(p), p)
+	}
+}

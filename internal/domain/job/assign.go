@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millrace-dev/millrace/internal/engine/ordered"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -28,57 +29,16 @@ func ParseAssignment(text string) (Assignment, error) {
 	return Assignment{Target: target, Value: raw}, err
 }
 
-// member is one entry of an object, verbatim.
-type member struct {
-	key   string
-	value json.RawMessage
-}
-
-// object is a JSON object that keeps its order, because the order of a graph's nodes matters.
-type object []member
-
-func parseObject(raw json.RawMessage) (object, error) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+// parseObject reads an object; the order of a graph's nodes matters.
+func parseObject(raw json.RawMessage) ([]ordered.Member, error) {
+	if !bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{")) {
 		return nil, fault.New(fault.Invalid, fault.CodeInvalidAssignment, "the graph is not an object of objects")
 	}
-	var o object
-	for d.More() {
-		key, err := d.Token()
-		if err != nil {
-			return nil, err
-		}
-		var m member
-		m.key, _ = key.(string)
-		if err := d.Decode(&m.value); err != nil {
-			return nil, err
-		}
-		o = append(o, m)
-	}
-	return o, nil
+	return ordered.Members(raw)
 }
 
-func (o object) find(key string) int {
-	return slices.IndexFunc(o, func(m member) bool { return m.key == key })
-}
-
-func (o object) encode() (json.RawMessage, error) {
-	var b bytes.Buffer
-	b.WriteByte('{')
-	for i, m := range o {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		key, err := json.Marshal(m.key)
-		if err != nil {
-			return nil, err
-		}
-		b.Write(key)
-		b.WriteByte(':')
-		b.Write(m.value)
-	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
+func find(members []ordered.Member, name string) int {
+	return slices.IndexFunc(members, func(m ordered.Member) bool { return m.Name == name })
 }
 
 // with returns raw with the member at path set to value. Only the last element of path may be absent.
@@ -90,17 +50,17 @@ func with(raw json.RawMessage, value json.RawMessage, path ...string) (json.RawM
 	if err != nil {
 		return nil, err
 	}
-	i := o.find(path[0])
+	i := find(o, path[0])
 	switch {
 	case i < 0 && len(path) > 1:
 		return nil, fault.New(fault.Invalid, fault.CodeInvalidAssignment, "the graph has no %s at the path", path[0])
 	case i < 0:
-		return append(o, member{path[0], value}).encode()
+		return ordered.Object(append(o, ordered.Member{Name: path[0], Raw: value})), nil
 	}
-	if o[i].value, err = with(o[i].value, value, path[1:]...); err != nil {
+	if o[i].Raw, err = with(o[i].Raw, value, path[1:]...); err != nil {
 		return nil, err
 	}
-	return o.encode()
+	return ordered.Object(o), nil
 }
 
 // Assign applies the assignments and returns the inputs that changed. Node ids and input names may contain dots; the
@@ -127,9 +87,9 @@ func Assign(prompt json.RawMessage, changes []Assignment) (json.RawMessage, []st
 	return prompt, changed, nil
 }
 
-func splitTarget(nodes object, target string) (node, input string, ok bool) {
+func splitTarget(nodes []ordered.Member, target string) (node, input string, ok bool) {
 	for at := len(target) - 1; at > 0; at-- {
-		if target[at] == '.' && at < len(target)-1 && nodes.find(target[:at]) >= 0 {
+		if target[at] == '.' && at < len(target)-1 && find(nodes, target[:at]) >= 0 {
 			return target[:at], target[at+1:], true
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 
 	"github.com/millrace-dev/millrace/internal/domain/label"
 	"github.com/millrace-dev/millrace/internal/eventlog"
@@ -16,9 +15,18 @@ import (
 // Source is an accepted submission: the graph and its extra data, without credentials.
 type Source struct {
 	Prompt    json.RawMessage            `json:"prompt"`
+	Filled    json.RawMessage            `json:"filled,omitempty"` // the graph that runs, if nodes of Prompt call deployments
 	ExtraData map[string]json.RawMessage `json:"extra_data,omitempty"`
 	Inputs    map[string]json.RawMessage `json:"inputs,omitempty"` // of a call of a deployment, by name
 	Asked     string                     `json:"asked,omitempty"`  // digest of the values as the caller sent them
+}
+
+// Runs returns the graph that runs.
+func (s Source) Runs() json.RawMessage {
+	if s.Filled != nil {
+		return s.Filled
+	}
+	return s.Prompt
 }
 
 // Previews reports whether clients want previews of slow nodes. As in ComfyUI, extra_data.preview_method "none" turns
@@ -85,7 +93,9 @@ func (s Source) WorkflowID() string {
 
 // document stores the submission: in the event if it is small, otherwise as a blob.
 func (s *Service) document(ctx context.Context, sub Submission) (Document, error) {
-	raw, err := json.Marshal(Source{Prompt: sub.Prompt, ExtraData: sub.ExtraData, Inputs: sub.Inputs, Asked: sub.Asked})
+	raw, err := json.Marshal(Source{
+		Prompt: sub.Prompt, Filled: sub.filled.Prompt, ExtraData: sub.ExtraData, Inputs: sub.Inputs, Asked: sub.Asked,
+	})
 	if err != nil {
 		return Document{}, fmt.Errorf("encode the submission: %w", err)
 	}
@@ -165,7 +175,7 @@ func (doc Document) Load(ctx context.Context, blobs blob.Store) (Source, error) 
 	raw := []byte(doc.Inline)
 	if doc.Blob != "" {
 		var err error
-		if raw, err = read(ctx, blobs, doc.Blob); err != nil {
+		if raw, err = blob.GetBytes(ctx, blobs, doc.Blob, maxDocument); err != nil {
 			return Source{}, fmt.Errorf("read the submission: %w", err)
 		}
 	}
@@ -174,17 +184,4 @@ func (doc Document) Load(ctx context.Context, blobs blob.Store) (Source, error) 
 		return Source{}, fmt.Errorf("decode the submission: %w", err)
 	}
 	return src, nil
-}
-
-func read(ctx context.Context, blobs blob.Store, name string) ([]byte, error) {
-	ref, err := blob.ParseRef(name)
-	if err != nil {
-		return nil, err
-	}
-	r, err := blobs.Open(ctx, ref)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	return io.ReadAll(io.LimitReader(r, maxDocument))
 }

@@ -45,6 +45,8 @@ type SubmittedV1 struct {
 	PublicID PublicID `json:"public_id,omitempty"` // chosen by the client; absent = the job's own id
 
 	Deployment *Deployed `json:"deployment,omitempty"` // set for a call of a deployment
+
+	Calls *Calls `json:"calls,omitempty"` // set for a graph whose nodes call deployments
 }
 
 // Deployed names the deployment that a job is a call of, and the version of its graph. The named inputs are in the document.
@@ -101,6 +103,9 @@ type Expansion struct {
 	Parent  string `json:"parent"`  // the node whose expansion contains the node
 	Display string `json:"display"` // the node that clients display in its place
 	Real    string `json:"real"`    // the node of the prompt from which it originates
+
+	Class  string `json:"class,omitempty"`  // of Real, if that is a node that calls a deployment
+	Counts bool   `json:"counts,omitempty"` // the node counts for the progress: it belongs to the graph of a version
 }
 
 // NodeExecutedV1 records a finished node. UI and Files are empty for a node without output.

@@ -25,7 +25,7 @@ func Fold(before Job, rec eventlog.Recorded, data any) Job {
 }
 
 func (j *Job) apply(rec eventlog.Recorded, data any, at time.Time) {
-	switch e := data.(type) {
+	switch e := j.Calls.Place(data).(type) {
 	case SubmittedV1:
 		j.submitted(rec, e, at)
 	case AdmittedV1:
@@ -71,7 +71,7 @@ func (j *Job) submitted(rec eventlog.Recorded, e SubmittedV1, at time.Time) {
 	j.Number, j.Surface, j.ClientID = e.Number, e.Surface, e.ClientID
 	j.Targets, j.NodesTotal = e.Targets, e.NodesTotal
 	j.Metadata, j.Origin, j.WorkflowID, j.SubmittedAt = e.Metadata, e.Origin, e.WorkflowID, at
-	j.Deployment = e.Deployment
+	j.Deployment, j.Calls = e.Deployment, e.Calls
 }
 
 // foldNode applies an event of a node. It changes copies, so that the state before stays valid.
@@ -102,7 +102,7 @@ func (j *Job) foldNode(data any) {
 func (j *Job) executed(e NodeExecutedV1) {
 	if !e.Cached && !slices.Contains(j.Executed, e.Node) {
 		j.Executed = append(slices.Clip(j.Executed), e.Node)
-		if e.Within == nil {
+		if e.Within == nil || e.Within.Counts {
 			j.NodesDone++
 		}
 	}
@@ -113,9 +113,9 @@ func (j *Job) executed(e NodeExecutedV1) {
 
 // Output returns the UI output of the node, if it has one.
 func (e NodeExecutedV1) Output() (out NodeOutput, ok bool) {
-	return NodeOutput{
-		Node: e.Node, Class: e.Class, UI: e.UI, Files: e.Files, Within: e.Within, Reused: e.Cached && e.Within != nil,
-	}, len(e.UI) > 0
+	out = NodeOutput{UI: e.UI, Files: e.Files, Within: e.Within, Reused: e.Cached && e.Within != nil}
+	out.Node, out.Class = e.Within.Shown(e.Node, e.Class)
+	return out, len(e.UI) > 0
 }
 
 func (j *Job) end(s State, at time.Time) {

@@ -76,6 +76,7 @@ type Job struct {
 	Metadata    map[string]string `json:"metadata,omitempty"`
 	Origin      *Origin           `json:"origin,omitempty"`      // of a retry
 	Deployment  *Deployed         `json:"deployment,omitempty"`  // of a call of a deployment
+	Calls       *Calls            `json:"calls,omitempty"`       // nodes of the graph that call deployments
 	WorkflowID  string            `json:"workflow_id,omitempty"` // of the editor's workflow
 	Run         int               `json:"run"`                   // run number, 0 before admission
 	Execution   string            `json:"execution,omitempty"`   // of the workflow that began the run
@@ -158,10 +159,22 @@ type Failure struct {
 // Places returns the ids that messages about a node contain: its parent (nil for a node of the prompt), the node to
 // display in its place, and the node of the prompt from which it originates. The receiver may be nil.
 func (e *Expansion) Places(id string) (parent *string, display, root string) {
-	if e == nil {
+	switch {
+	case e == nil:
 		return nil, id, id
+	case e.Class != "":
+		return nil, e.Display, e.Real
 	}
 	return &e.Parent, e.Display, e.Real
+}
+
+// Shown returns the node that clients see in the place of a node of the graph of a version: the one that called it. The receiver may be
+// nil.
+func (e *Expansion) Shown(id, class string) (shown, shownClass string) {
+	if e == nil || e.Class == "" {
+		return id, class
+	}
+	return e.Real, e.Class
 }
 
 // PublicID is the id under which clients know a job. It is a lower-case UUID, unique within its account. A client may

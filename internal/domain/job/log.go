@@ -38,6 +38,7 @@ type Logs struct {
 // empty until the job is admitted.
 func (l Logs) Log(ctx context.Context, account string, id ID) (Log, error) {
 	var w logWriter
+	var calls *Calls
 	owned := false
 	for rec, err := range eventlog.Read(ctx, l.Events, id.Stream(), 0) {
 		if err != nil {
@@ -50,7 +51,14 @@ func (l Logs) Log(ctx context.Context, account string, id ID) (Log, error) {
 		if err != nil {
 			return Log{}, fmt.Errorf("read the log of job %s: %w", id, err)
 		}
-		w.event(rec.RecordedAt, data)
+		if e, ok := data.(SubmittedV1); ok {
+			calls = e.Calls
+		}
+		if e, ok := data.(NodesCachedV1); ok {
+			e.Nodes = calls.Shown(e.Nodes)
+			data = e
+		}
+		w.event(rec.RecordedAt, calls.Place(data))
 	}
 	if !owned {
 		return Log{}, fault.New(fault.NotFound, fault.CodeJobNotFound, "no such job")
@@ -140,6 +148,7 @@ func (w *logWriter) canceled(at time.Time, e CanceledV1) {
 func (w *logWriter) node(at time.Time, data any) {
 	switch e := data.(type) {
 	case NodeStartedV1:
+		e.Node, e.Class = e.Within.Shown(e.Node, e.Class)
 		again := ""
 		if e.Attempt > 1 {
 			again = fmt.Sprintf(", attempt %d", e.Attempt)
@@ -179,6 +188,7 @@ func (w *logWriter) segmentEnded(at time.Time, e SegmentEndedV1) {
 }
 
 func (w *logWriter) executed(at time.Time, e NodeExecutedV1) {
+	e.Node, e.Class = e.Within.Shown(e.Node, e.Class)
 	if e.Blocked != "" {
 		w.line(at, "WARN", "node %s (%s): did not run: %s", e.Node, e.Class, e.Blocked)
 	}

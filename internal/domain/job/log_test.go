@@ -78,3 +78,54 @@ func TestNodeLogIsBounded(t *testing.T) {
 	require.LessOrEqual(t, len(lines[63]), 1024)
 	require.NotContains(t, lines[63], "\uFFFD")
 }
+
+// The log says what became of a job, its slot and its files, also if a node failed or the job expired.
+func TestLogSaysWhatHappened(t *testing.T) {
+	t.Parallel()
+	logs := tellLog(t,
+		eventlog.Event{Type: job.TypeSubmitted, Data: job.SubmittedV1{}},
+		eventlog.Event{Type: job.TypeSlotReleased, Data: job.SlotReleasedV1{Run: 1}},
+		eventlog.Event{Type: job.TypeSlotTaken, Data: job.SlotTakenV1{Run: 1}},
+		eventlog.Event{Type: job.TypeNodeExecuted, Data: job.NodeExecutedV1{
+			Run: 1, Node: "1", Class: "S", Files: []job.OutputFile{{Filename: "x.png", Size: 7}},
+		}},
+		eventlog.Event{Type: job.TypeNodeFailed, Data: job.NodeFailedV1{Run: 1, Failure: job.Failure{
+			Node: "2", Class: "F", ExceptionType: "ServiceError", Message: "broken", Traceback: []string{"line of the traceback"},
+		}}},
+		eventlog.Event{Type: job.TypeExpired, Data: job.ExpiredV1{}},
+	)
+	log, err := logs.Log(t.Context(), "acme", job.NewID())
+	require.NoError(t, err)
+	for _, line := range []string{
+		"INFO  the slot of the job was given back", "INFO  the job has a slot again", "INFO  node 1 (S): saved x.png, 7 bytes",
+		"ERROR node 2 (F): failed: ServiceError: broken", "ERROR line of the traceback", "ERROR expired before it ended",
+	} {
+		require.Contains(t, log.Text, line)
+	}
+}
+
+// Clients know a job by the id that its account chose, and otherwise by its own.
+func TestPublicIDOfAJob(t *testing.T) {
+	t.Parallel()
+	j := job.Job{ID: job.NewID()}
+	require.Equal(t, job.PublicID(j.ID), j.PublicID())
+	j.Chosen = "11111111-2222-4333-8444-555555555555"
+	require.Equal(t, j.Chosen, j.PublicID())
+}
+
+func TestAnAssignmentNamesANodeAndAnInput(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]job.Assignment{
+		"3.steps=20":   {Target: "3.steps", Value: []byte("20")},
+		"3.text=a cat": {Target: "3.text", Value: []byte(`"a cat"`)},
+		"a.b.text=x=y": {Target: "a.b.text", Value: []byte(`"x=y"`)},
+	} {
+		got, err := job.ParseAssignment(text)
+		require.NoError(t, err, text)
+		require.Equal(t, want, got, text)
+	}
+	for _, bad := range []string{"3.steps", "steps=20", ".steps=20", "3.=20", ""} {
+		_, err := job.ParseAssignment(bad)
+		require.True(t, fault.Is(err, fault.Invalid), bad)
+	}
+}

@@ -81,7 +81,7 @@ func (t Retrier) Check(ctx context.Context, r Retry) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.Service.accept(ctx, sub, t.Service.Files.ForAccount(sub.Account))
+	_, err = t.Service.accept(ctx, &sub, t.Service.Files.ForAccount(sub.Account))
 	return err
 }
 
@@ -194,12 +194,18 @@ func (s Sources) Read(ctx context.Context, id ID) (state Job, first SubmittedV1,
 	return state, first, nil
 }
 
-// Fresh returns the nodes of g that a retry must run again: FromNode and all nodes that read from it.
-func (o *Origin) Fresh(g *graph.Graph) []string {
+// Fresh returns the nodes of g that a retry must run again: FromNode, or the nodes of the version that it called, and all nodes that
+// read from them.
+func (o *Origin) Fresh(g *graph.Graph, calls *Calls) (fresh []string) {
 	if o == nil || o.FromNode == "" {
 		return nil
 	}
-	return slices.Clip(g.Downstream(o.FromNode))
+	for _, n := range g.Nodes {
+		if caller, _ := calls.Of(n.ID); n.ID == o.FromNode || caller.Node == o.FromNode {
+			fresh = append(fresh, g.Downstream(n.ID)...)
+		}
+	}
+	return fresh
 }
 
 // inputs returns the input names that a class declares, or nil for an unknown class.

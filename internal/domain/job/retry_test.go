@@ -51,6 +51,9 @@ func newPast(t *testing.T) past {
 	classes, err := node.NewRegistry(
 		&node.Class{Name: "Show", Module: "nodes", Inputs: text, OutputNode: true, Run: run},
 		&node.Class{Name: "Ask", Module: "nodes", Inputs: text, OutputNode: true, Partner: true, Run: run},
+		&node.Class{Name: "Load", Module: "nodes", OutputNode: true, Run: run, Inputs: []node.Input{
+			{Name: "ckpt_name", Type: node.Combo, Options: []string{"there.safetensors"}},
+		}},
 	)
 	require.NoError(t, err)
 	p := past{store: &made{}, log: eventlogtest.NewMemory(types)}

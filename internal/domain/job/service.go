@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"slices"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
@@ -47,7 +49,22 @@ type Submission struct {
 	Asked      string                     // as in Source
 	RouteKey   string                     // as in NewJob
 
-	graph *graph.Graph // the parsed Prompt; nil = not parsed yet
+	graph  *graph.Graph // the parsed Prompt; nil = not parsed yet
+	filled Filled
+}
+
+// Filled is the graph of a submission in which the graphs of versions stand in the place of the nodes that call deployments.
+type Filled struct {
+	Prompt  json.RawMessage // nil = no node calls a deployment
+	Targets []string
+	Calls   *Calls
+	Explain func(*graph.PromptError) // names the nodes of the submitted graph in an error of the graph that runs
+}
+
+// Filler fills the graphs of submissions; deployment.Service implements it.
+type Filler interface {
+	// FillGraph returns the zero value for a graph of which no node calls a deployment of the account.
+	FillGraph(ctx context.Context, sub Submission) (Filled, error)
 }
 
 // Submitted is an accepted submission.
@@ -108,6 +125,7 @@ type Deps struct {
 	Notify      func([]outbox.Intent) // delivers the intents that start accepted jobs
 	Graphs      *Handover             // passes accepted jobs to the runs that this process begins; nil = it begins no runs
 	Price       Price                 // of a run of a metered account; zero = free
+	Deployments Filler                // nil = no node calls a deployment
 	Log         *slog.Logger
 }
 
@@ -133,7 +151,7 @@ func NewService(deps Deps) *Service { return &Service{Deps: deps} }
 // and unknown_label.
 func (s *Service) Submit(ctx context.Context, sub Submission) (Submitted, error) {
 	files := s.Files.ForAccount(sub.Account)
-	accepted, err := s.accept(ctx, sub, files)
+	accepted, err := s.accept(ctx, &sub, files)
 	if err != nil {
 		return Submitted{}, err
 	}
@@ -159,14 +177,48 @@ func (s *Service) Submit(ctx context.Context, sub Submission) (Submitted, error)
 type pinner interface{ Pinned() []string }
 
 // accept validates a graph and its credential. It records nothing.
-func (s *Service) accept(ctx context.Context, sub Submission, files node.Files) (*graph.Accepted, error) {
-	g, err := sub.graph, error(nil)
-	if g == nil {
-		g, err = graph.Parse(sub.Prompt, s.Limits)
-	}
+func (s *Service) accept(ctx context.Context, sub *Submission, files node.Files) (*graph.Accepted, error) {
+	g, err := s.parse(ctx, sub)
 	if err != nil {
 		return nil, err
 	}
+	accepted, err := s.validate(ctx, *sub, g, files)
+	if sub.filled.Explain == nil {
+		return accepted, err
+	}
+	if refused := (*graph.PromptError)(nil); errors.As(err, &refused) {
+		sub.filled.Explain(refused)
+	}
+	if fault.CodeOf(err) == fault.CodeMissingAsset {
+		err = fault.Wrap(err, fault.Invalid, fault.CodeMissingAsset, "a file that an input names does not exist")
+	}
+	if err == nil {
+		refused := accepted.Refuse()
+		sub.filled.Explain(refused)
+		accepted.NodeErrors = refused.NodeErrors
+	}
+	return accepted, err
+}
+
+// parse returns the graph of a submission that runs.
+func (s *Service) parse(ctx context.Context, sub *Submission) (*graph.Graph, error) {
+	if s.Deployments != nil {
+		filled, err := s.Deployments.FillGraph(ctx, *sub)
+		if err != nil {
+			return nil, err
+		}
+		if filled.Prompt != nil {
+			sub.filled, sub.Targets = filled, filled.Targets
+			return graph.Parse(filled.Prompt, s.Limits)
+		}
+	}
+	if sub.graph != nil {
+		return sub.graph, nil
+	}
+	return graph.Parse(sub.Prompt, s.Limits)
+}
+
+func (s *Service) validate(ctx context.Context, sub Submission, g *graph.Graph, files node.Files) (*graph.Accepted, error) {
 	if err := s.Assets.ResolveAssets(ctx, sub.Account, g); err != nil {
 		return nil, err
 	}
@@ -221,7 +273,7 @@ func (s *Service) newJob(ctx context.Context, sub Submission, accepted *graph.Ac
 			Surface: sub.Surface, ClientID: sub.ClientID, Document: doc, Targets: accepted.Outputs,
 			NodesTotal: accepted.NodeCount(), Metadata: sub.Metadata, Credential: sub.Credential != "", Origin: sub.Origin,
 			WorkflowID: Source{ExtraData: sub.ExtraData}.WorkflowID(), PublicID: sub.PublicID,
-			Deployment: sub.Deployment,
+			Deployment: sub.Deployment, Calls: sub.filled.Calls,
 		},
 		RouteKey: sub.RouteKey,
 	}

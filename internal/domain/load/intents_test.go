@@ -23,10 +23,10 @@ type starts struct {
 	handed []int64
 }
 
-func newStarts(t *testing.T, requests *load.Gate) *starts {
+func newStarts(t *testing.T, requests *load.Gate, change ...func(*load.Yield)) *starts {
 	t.Helper()
 	p := &starts{}
-	p.Gate = load.New(load.Options{Yield: load.Yield{
+	yield := load.Yield{
 		To: requests, Gap: gap,
 		Deliver: func(intents []outbox.Intent) {
 			p.mu.Lock()
@@ -36,7 +36,11 @@ func newStarts(t *testing.T, requests *load.Gate) *starts {
 			}
 		},
 		Account: func(in outbox.Intent) string { return in.WorkflowID },
-	}})
+	}
+	for _, c := range change {
+		c(&yield)
+	}
+	p.Gate = load.New(load.Options{Yield: yield})
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- p.Run(ctx) }()
@@ -117,5 +121,23 @@ func TestABoundedNumberOfIntentsWaits(t *testing.T) {
 		}
 		end()
 		require.InDelta(t, 1024, len(p.since(2*gap)), 2)
+	})
+}
+
+// However long requests keep a process busy, an intent waits for a bounded time, which begins when the first one comes.
+func TestAnIntentWaitsForABoundedTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const longest = time.Second
+		requests := load.New(load.Options{Busy: 1, Calm: 10 * longest})
+		p := newStarts(t, requests, func(y *load.Yield) { y.Gap, y.Longest = 0, longest })
+		defer begin(t, requests, 1)()
+		for range 2 {
+			p.Notify(intents("a", 1))
+			require.Empty(t, p.since(longest/2))
+			p.Notify(intents("a", 2))
+			require.Empty(t, p.since(longest/2-time.Millisecond), "the second changes nothing")
+			require.Equal(t, []int64{1, 2}, p.since(2*time.Millisecond))
+		}
 	})
 }

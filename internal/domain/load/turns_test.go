@@ -82,3 +82,18 @@ func TestGateLeavesSlotsToOtherAccounts(t *testing.T) {
 		require.NoError(t, err, "every slot was released")
 	}
 }
+
+// A gate remembers the accounts with work under way, not those that ever had some.
+func TestAGateForgetsAccountsWithoutWork(t *testing.T) {
+	t.Parallel()
+	gate := load.New(load.Options{Slots: 2})
+	one, err := gate.Begin(t.Context(), "a")
+	require.NoError(t, err)
+	other, err := gate.Begin(t.Context(), "b")
+	require.NoError(t, err)
+	require.Equal(t, 2, gate.Accounts())
+	one()
+	require.Equal(t, 1, gate.Accounts())
+	other()
+	require.Zero(t, gate.Accounts())
+}

@@ -2,6 +2,7 @@ package nodecache_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -17,13 +18,14 @@ import (
 type slowStore struct {
 	nodecache.Store
 	entry nodecache.Entry
+	away  error
 	asked []nodecache.Key
 	saved []nodecache.Entry
 }
 
 func (s *slowStore) Find(_ context.Context, _ string, keys []nodecache.Key, _ time.Duration) ([]nodecache.Entry, error) {
 	s.asked = append(s.asked, keys...)
-	return []nodecache.Entry{s.entry}, nil
+	return []nodecache.Entry{s.entry}, s.away
 }
 
 func (s *slowStore) Save(_ context.Context, _ string, entries []nodecache.Entry) error {
@@ -78,4 +80,13 @@ func TestResultsOfBriefNodesExpire(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, hits)
 	})
+}
+
+// A lookup that fails is no lookup without hits: the caller decides what that means.
+func TestAFailedLookupIsAnError(t *testing.T) {
+	t.Parallel()
+	away := errors.New("the database is away")
+	cache := &nodecache.Cache{Store: &slowStore{away: away}, Brief: nodecache.NewBrief()}
+	_, err := cache.Lookup(t.Context(), "a", []nodecache.Key{{1}}, func(int) nodecache.Unit { return nodecache.Unit{} })
+	require.ErrorIs(t, err, away)
 }

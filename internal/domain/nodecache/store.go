@@ -2,6 +2,7 @@ package nodecache
 
 import (
 	"context"
+	"log/slog"
 	"time"
 )
 
@@ -79,6 +80,25 @@ func (c *Cache) Keep(ctx context.Context, account string, entries, brief []Entry
 
 // evictBatch bounds the entries that one statement removes.
 const evictBatch = 500
+
+// shortenEvery is the interval between two evictions.
+const shortenEvery = time.Minute
+
+// Run keeps the cache within its limits until ctx ends. forget deletes the values of evicted entries.
+func (c *Cache) Run(ctx context.Context, forget func(ctx context.Context, values []string) error, log *slog.Logger) error {
+	tick := time.NewTicker(shortenEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		if err := c.Shorten(ctx, forget); err != nil && ctx.Err() == nil {
+			log.Warn("node cache eviction failed; the next sweep will retry", "error", err)
+		}
+	}
+}
 
 // Shorten evicts entries until the cache is within its limits. forget deletes the values of evicted entries.
 func (c *Cache) Shorten(ctx context.Context, forget func(ctx context.Context, values []string) error) error {

@@ -20,6 +20,7 @@ const (
 	StartRunModel Kind = "start_run_model" // payload: call.Run
 	StartExport   Kind = "start_export"    // payload: task.Ref
 	StartDownload Kind = "start_download"  // payload: task.Ref
+	StartPool     Kind = "start_pool"      // payload: the name of the pool, in a list
 	Cancel        Kind = "cancel"          // no payload
 
 	// StartIngests is never recorded: a Joiner makes it of several StartIngest.

@@ -55,10 +55,14 @@ func (c Copy) Status() string {
 	return fmt.Sprintf("the weight %s was brought to a server, which does not list it yet", c.Name)
 }
 
-// Target returns the name of the folder of models of the server, equal for all servers that share it, or "" if Millrace reaches none.
-// That of a process of Millrace is on the machine of the process; any other one has the same path on every machine that reaches it.
+// Target returns the name of the folder of models of the server, equal for all servers that share it: the address of the server if
+// Millrace does not reach the folder. That of a process of Millrace is on the machine of the process; any other one has the same path
+// on every machine that reaches it.
 func (s *Server) Target() string {
-	if s.ModelsFolder == "" || s.Process == nil {
+	switch {
+	case s.ModelsFolder == "":
+		return s.URL
+	case s.Process == nil:
 		return s.ModelsFolder
 	}
 	return s.Process.Host + ":" + s.ModelsFolder

@@ -51,8 +51,8 @@ type (
 		Name    string   `json:"name"`
 		Hash    blob.Ref `json:"hash"`
 		Size    int64    `json:"size"`
-		Way     string   `json:"way"`  // present, clone, link or copy
-		Sent    int64    `json:"sent"` // bytes that were written
+		Way     string   `json:"way"`  // present, clone, link, copy or fetch
+		Sent    int64    `json:"sent"` // bytes that were written or fetched
 		Millis  int64    `json:"millis"`
 		Removed []string `json:"removed,omitempty"` // copies that made space for it
 	}

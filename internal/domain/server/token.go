@@ -21,6 +21,8 @@ type Token struct {
 	Prefix    string     `json:"prefix"`                  // the public beginning of the secret
 	Hosts     []string   `json:"hosts"`                   // hosts that it may register; empty = the machine that sends the request
 	Price     int64      `json:"second_micros,omitempty"` // price of the servers that it registers
+	Pool      string     `json:"pool,omitempty"`          // the token is of a machine of this pool, whose name is its own
+	Labels    []string   `json:"labels,omitempty"`        // that its servers get in any case
 	CreatedAt time.Time  `json:"created_at"`
 	RevokedAt *time.Time `json:"revoked_at,omitempty"`
 	LastUsed  *time.Time `json:"last_used_at,omitempty"` // accurate to a minute
@@ -83,13 +85,17 @@ const (
 )
 
 // checkToken completes a registration by a token: it sets the expiry, and the token as the actor.
-func (r *Registration) checkToken() error {
+func (r *Registration) checkToken() (err error) {
 	r.ExpiresIn = cmp.Or(r.ExpiresIn, defaultExpiry)
 	if r.ExpiresIn > maxExpiry {
 		return fault.New(fault.Invalid, fault.CodeInvalidServer, "a registration with a token must expire within %s: register again to renew it",
 			maxExpiry)
 	}
 	if err := r.checkAddress(); err != nil {
+		return err
+	}
+	r.Labels, err = ParseLabels(append(r.Labels, r.Token.Labels...))
+	if err != nil {
 		return err
 	}
 	r.Price = r.Token.Price

@@ -59,7 +59,8 @@ type Session struct {
 	Account   string     `json:"account,omitempty"` // id; "" = an operator without an account
 	CreatedAt time.Time  `json:"created_at"`
 	ExpiresAt time.Time  `json:"expires_at"`
-	EndedAt   *time.Time `json:"ended_at,omitempty"` // before its expiry; nil = it was not ended
+	LastUsed  *time.Time `json:"last_used_at,omitempty"` // accurate to a minute; nil = not known
+	EndedAt   *time.Time `json:"ended_at,omitempty"`     // before its expiry; nil = it was not ended
 
 	AccountName string           `json:"account_name,omitempty"` // for people to read
 	Identity    account.Identity `json:"-"`                      // of the account, with the rights of the role

@@ -47,6 +47,9 @@ func TestATaskIsFoldedUntilItsEnd(t *testing.T) {
 	ended.Version = state.Version
 	require.Equal(t, ended, state, "what follows the end only moves the version")
 	require.Equal(t, state, events.Fold(state, eventlog.Recorded{Version: 2}, started{}), "an event is folded once")
+	var running task.Task[requested, done, failed]
+	running = events.Fold(running, eventlog.Recorded{Stream: task.Export.Stream(id), Version: 1}, requested{"x"})
+	require.Equal(t, running, events.Fold(running, eventlog.Recorded{Version: 1}, done{7}), "the latest event is folded once, too")
 }
 
 func TestEventsOfARepeatedAttemptAreTheSame(t *testing.T) {
@@ -64,4 +67,14 @@ func TestEventsOfARepeatedAttemptAreTheSame(t *testing.T) {
 	a, b := events.Event("1", task.RequeuedV1{}), events.Event("1", task.RequeuedV1{})
 	require.Equal(t, "export.requeued.v1", a.Type)
 	require.NotEqual(t, a.ID, b.ID, "a task can be started again several times")
+}
+
+// A source may not say how much it sends.
+func TestFractionOfATask(t *testing.T) {
+	t.Parallel()
+	for p, want := range map[task.Progress]float64{
+		{}: 0, {Done: 5}: 0, {Bytes: 10}: 0, {Bytes: 10, Done: 5}: 0.5, {Bytes: 10, Done: 10}: 1, {Bytes: 10, Done: 15}: 1,
+	} {
+		require.InDelta(t, want, p.Fraction(), 0, "%+v", p)
+	}
 }

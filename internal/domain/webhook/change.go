@@ -7,12 +7,13 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
 // Change changes an endpoint and returns the result. A change to the current values records nothing. Enabling an
 // endpoint resets its count of failures.
-func (s *Service) Change(ctx context.Context, account string, id ID, w Request, by By) (EndpointWithURL, error) {
+func (s *Service) Change(ctx context.Context, account string, id ID, w Request, by eventlog.By) (EndpointWithURL, error) {
 	w, host, err := w.check(s.Allow)
 	if err != nil {
 		return EndpointWithURL{}, err
@@ -63,7 +64,7 @@ func (s *Service) changed(ctx context.Context, account string, e Endpoint, w Req
 	return c, nil
 }
 
-func (s *Service) enable(ctx context.Context, account string, id ID, enabled bool, by By) error {
+func (s *Service) enable(ctx context.Context, account string, id ID, enabled bool, by eventlog.By) error {
 	if !enabled {
 		return s.Disable(ctx, account, id, ByOwner, by)
 	}
@@ -77,7 +78,7 @@ func (s *Service) enable(ctx context.Context, account string, id ID, enabled boo
 }
 
 // Disable stops the deliveries of an endpoint. Disabling a disabled endpoint does nothing.
-func (s *Service) Disable(ctx context.Context, account string, id ID, cause Cause, by By) error {
+func (s *Service) Disable(ctx context.Context, account string, id ID, cause Cause, by eventlog.By) error {
 	return s.change(ctx, account, by, func(b Book) (Change, error) {
 		e, err := b.Endpoint(id)
 		if err != nil || e.Disabled != "" {
@@ -88,7 +89,7 @@ func (s *Service) Disable(ctx context.Context, account string, id ID, cause Caus
 }
 
 // Remove deletes an endpoint and all its deliveries.
-func (s *Service) Remove(ctx context.Context, account string, id ID, by By) error {
+func (s *Service) Remove(ctx context.Context, account string, id ID, by eventlog.By) error {
 	return s.change(ctx, account, by, func(b Book) (Change, error) {
 		if _, err := b.Endpoint(id); err != nil {
 			return Change{}, err
@@ -101,7 +102,7 @@ func (s *Service) Remove(ctx context.Context, account string, id ID, by By) erro
 // also signed with the previous key, so that the receiver has time to switch. An overlap of 0 ends the previous key
 // at once.
 func (s *Service) Rotate(ctx context.Context, account string, id ID, overlap time.Duration,
-	by By,
+	by eventlog.By,
 ) (secret string, oldUntil time.Time, err error) {
 	if overlap < 0 || overlap > MaxOverlap {
 		return "", time.Time{}, fault.New(fault.Invalid, fault.CodeInvalidRequest, "the old secret may stay valid for 0 to %d seconds",
@@ -138,7 +139,7 @@ func errDisabled() error {
 }
 
 // Test puts a message of kind Test into the queue of an endpoint and returns its delivery.
-func (s *Service) Test(ctx context.Context, account string, id ID, by By) (uuid.UUID, error) {
+func (s *Service) Test(ctx context.Context, account string, id ID, by eventlog.By) (uuid.UUID, error) {
 	delivery := uuid.New()
 	err := s.change(ctx, account, by, func(b Book) (Change, error) {
 		e, err := b.Endpoint(id)
@@ -163,7 +164,7 @@ const MostReplayed = 1000
 
 // Replay puts one ended delivery of an endpoint back into the queue, or all its dead letters if only is nil, at most
 // MostReplayed. It returns the number of deliveries. Their ids do not change.
-func (s *Service) Replay(ctx context.Context, account string, id ID, only *uuid.UUID, by By) (int, error) {
+func (s *Service) Replay(ctx context.Context, account string, id ID, only *uuid.UUID, by eventlog.By) (int, error) {
 	book, err := s.Reader.Book(ctx, account)
 	if err != nil {
 		return 0, err
@@ -175,5 +176,5 @@ func (s *Service) Replay(ctx context.Context, account string, id ID, only *uuid.
 	if e.Disabled != "" {
 		return 0, errDisabled()
 	}
-	return s.Store.Replay(ctx, ReplayRequest{Account: account, Webhook: id, Only: only, Most: MostReplayed, Meta: by.meta()})
+	return s.Store.Replay(ctx, ReplayRequest{Account: account, Webhook: id, Only: only, Most: MostReplayed, Meta: by.Meta()})
 }

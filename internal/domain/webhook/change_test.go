@@ -69,7 +69,7 @@ func (a *account) effect(t *testing.T, before int) (webhook.Effect, any) {
 	return last.Effect, last.Events[0].Data
 }
 
-var acme = webhook.By{Actor: "acme", Reason: "because", RequestID: "r"}
+var acme = eventlog.By{Actor: "acme", Reason: "because", RequestID: "r"}
 
 func newAccount(t *testing.T) (*account, *webhook.Service) {
 	t.Helper()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/domain/queue"
+	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -135,7 +136,7 @@ func (d *Dispatcher) finish(ctx context.Context, c *Claimed, o queue.Outcome) er
 }
 
 func (d *Dispatcher) disable(ctx context.Context, c *Claimed, cause Cause) {
-	err := d.Disabler.Disable(ctx, c.Account, c.Webhook, cause, By{Actor: "webhooks", Reason: string(cause)})
+	err := d.Disabler.Disable(ctx, c.Account, c.Webhook, cause, eventlog.By{Actor: "webhooks", Reason: string(cause)})
 	if err != nil && !fault.Is(err, fault.NotFound) { // the endpoint was removed meanwhile
 		d.Log.Warn("webhook not disabled; its next failure tries again", "webhook", c.Webhook, "cause", cause, "error", err)
 		return

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/domain/webhook"
+	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/storage/secret"
 )
@@ -68,7 +69,7 @@ func TestEndpointsOutliveTheSecretKey(t *testing.T) {
 	one := &oneEndpoint{}
 	url := "https://example.com/x"
 	_, _, err := webhook.NewService(webhook.Deps{Store: one, Reader: one, Sealer: former}).Register(t.Context(), "acme",
-		webhook.Request{URL: &url}, webhook.By{Actor: "acme"})
+		webhook.Request{URL: &url}, eventlog.By{Actor: "acme"})
 	require.True(t, fault.Is(err, fault.NotFound), "the book is empty: %v", err)
 	both := webhook.NewService(webhook.Deps{Store: one, Reader: one, Sealer: either{present, former}})
 	for _, want := range []int{1, 0} {
@@ -77,6 +78,6 @@ func TestEndpointsOutliveTheSecretKey(t *testing.T) {
 		require.Equal(t, want, n)
 	}
 	alone := webhook.NewService(webhook.Deps{Store: one, Reader: one, Sealer: present})
-	_, _, err = alone.Register(t.Context(), "acme", webhook.Request{URL: &url}, webhook.By{Actor: "acme"})
+	_, _, err = alone.Register(t.Context(), "acme", webhook.Request{URL: &url}, eventlog.By{Actor: "acme"})
 	require.Equal(t, fault.CodeWebhookExists, fault.CodeOf(err), "its address is read with the present key alone")
 }

@@ -91,13 +91,6 @@ type Service struct{ Deps }
 // NewService returns the service over deps.
 func NewService(deps Deps) *Service { return &Service{deps} }
 
-// By names the actor of a command and the reason. It is stored with the event.
-type By struct{ Actor, Reason, RequestID string }
-
-func (b By) meta() eventlog.Meta {
-	return eventlog.Meta{Actor: b.Actor, Reason: b.Reason, RequestID: b.RequestID}
-}
-
 // EndpointWithURL is an endpoint with its URL, as its owner sees it.
 type EndpointWithURL struct {
 	Endpoint
@@ -135,7 +128,7 @@ func (w Request) check(allow []string) (Request, string, error) {
 const attempts = 5
 
 // change computes a change from the account's current endpoints and commits it. It retries after a conflict.
-func (s *Service) change(ctx context.Context, account string, by By, decide func(Book) (Change, error)) error {
+func (s *Service) change(ctx context.Context, account string, by eventlog.By, decide func(Book) (Change, error)) error {
 	var err error
 	for range attempts {
 		var book Book
@@ -146,7 +139,7 @@ func (s *Service) change(ctx context.Context, account string, by By, decide func
 		if decideErr != nil || len(c.Events) == 0 {
 			return decideErr
 		}
-		c.Account, c.Expected, c.Meta = account, book.Version, by.meta()
+		c.Account, c.Expected, c.Meta = account, book.Version, by.Meta()
 		if err = s.Store.Commit(ctx, c); !errors.Is(err, eventlog.ErrVersion) {
 			return err
 		}
@@ -160,7 +153,7 @@ func single(eventType string, data any) []eventlog.Event {
 
 // Register adds an endpoint and returns it with its key, which is never shown again. A URL that the account has
 // registered already is Conflict, so that a repeated request adds nothing.
-func (s *Service) Register(ctx context.Context, account string, w Request, by By) (EndpointWithURL, string, error) {
+func (s *Service) Register(ctx context.Context, account string, w Request, by eventlog.By) (EndpointWithURL, string, error) {
 	if w.URL == nil {
 		return EndpointWithURL{}, "", badAddress("must be an absolute https address")
 	}

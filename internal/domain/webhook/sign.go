@@ -69,35 +69,32 @@ func openSecrets(s Sealer, id ID, sealed []byte) (p endpointSecrets, err error) 
 	return p, nil
 }
 
-// sign sets the signature headers of a message sent at the given time.
+// sign sets the signature headers of a message sent at the given time, with one signature for each valid key.
 func (p endpointSecrets) sign(h http.Header, id string, at time.Time, body []byte) error {
-	stamp := strconv.FormatInt(at.Unix(), 10)
-	signatures, err := p.signatures(id, stamp, at, body)
-	if err != nil {
-		return err
-	}
-	h.Set(HeaderID, id)
-	h.Set(HeaderTimestamp, stamp)
-	h.Set(HeaderSignature, signatures)
-	return nil
-}
-
-// signatures returns one signature for each valid key, separated by spaces. A receiver accepts any of them.
-func (p endpointSecrets) signatures(id, stamp string, at time.Time, body []byte) (string, error) {
 	keys := []string{p.Secret}
 	if p.Old != "" && at.Before(p.OldUntil) {
 		keys = append(keys, p.Old)
 	}
+	return Sign(h, id, at, body, keys...)
+}
+
+// Sign sets the signature headers of a message sent at the given time. They have one signature for each key, separated by spaces; a
+// receiver accepts any of them.
+func Sign(h http.Header, id string, at time.Time, body []byte, keys ...string) error {
+	stamp := strconv.FormatInt(at.Unix(), 10)
 	var all []string
 	for _, key := range keys {
 		raw, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(key, secretPrefix))
 		if err != nil {
-			return "", fmt.Errorf("the key of a webhook is not base64: %w", err)
+			return fmt.Errorf("the key of a webhook is not base64: %w", err)
 		}
 		mac := hmac.New(sha256.New, raw)
 		fmt.Fprintf(mac, "%s.%s.", id, stamp) //nolint:errcheck // a hash never fails to write
 		mac.Write(body)                       // as above
 		all = append(all, "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
 	}
-	return strings.Join(all, " "), nil
+	h.Set(HeaderID, id)
+	h.Set(HeaderTimestamp, stamp)
+	h.Set(HeaderSignature, strings.Join(all, " "))
+	return nil
 }

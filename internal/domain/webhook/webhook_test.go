@@ -20,17 +20,17 @@ func TestSignaturesAreThoseOfTheConvention(t *testing.T) {
 	const secret, id = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "msg_p5jXN8AQM9LWM0D4loKWxJek"
 	at, body := time.Unix(1614265330, 0), []byte(`{"test": 2432232314}`)
 	h := http.Header{}
-	require.NoError(t, webhook.Sign(h, secret, "", time.Time{}, id, at, body))
+	require.NoError(t, webhook.SignAs(h, secret, "", time.Time{}, id, at, body))
 	require.Equal(t, id, h.Get("webhook-id"))
 	require.Equal(t, "1614265330", h.Get("webhook-timestamp"))
 	require.Equal(t, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=", h.Get("webhook-signature"))
 
 	other := "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
-	require.NoError(t, webhook.Sign(h, other, secret, at.Add(time.Second), id, at, body))
+	require.NoError(t, webhook.SignAs(h, other, secret, at.Add(time.Second), id, at, body))
 	both := strings.Fields(h.Get("webhook-signature"))
 	require.Len(t, both, 2)
 	require.Equal(t, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=", both[1])
-	require.NoError(t, webhook.Sign(h, other, secret, at, id, at, body))
+	require.NoError(t, webhook.SignAs(h, other, secret, at, id, at, body))
 	require.Len(t, strings.Fields(h.Get("webhook-signature")), 1, "the old key has ended")
 }
 
@@ -60,6 +60,30 @@ func TestAddressesThatNothingCanBeDeliveredToAreRefused(t *testing.T) {
 	for _, address := range []string{"https://example.com/", "https://example.com:8443/", "https://1and1.example/", "https://203.0.113.99x/"} {
 		_, err := webhook.CheckAddress(address)
 		require.NoError(t, err, address)
+	}
+}
+
+// An endpoint receives what happens after its registration, of the kinds and families that it chose, while it is enabled.
+func TestAnEndpointReceivesLaterEventsOfItsKinds(t *testing.T) {
+	t.Parallel()
+	kinds := webhook.Kinds()
+	first := kinds[0]
+	family, _, _ := strings.Cut(string(first), ".")
+	for name, c := range map[string]struct {
+		events   []string
+		disabled webhook.Cause
+		position int64
+		want     bool
+	}{
+		"the next event":            {[]string{string(first)}, "", 8, true},
+		"its registration":          {[]string{string(first)}, "", 7, false},
+		"an earlier event":          {[]string{string(first)}, "", 6, false},
+		"of a family":               {[]string{family + ".*"}, "", 8, true},
+		"of a kind that it has not": {[]string{string(kinds[1])}, "", 8, false},
+		"of a disabled endpoint":    {[]string{string(first)}, webhook.ByOwner, 8, false},
+	} {
+		e := webhook.Endpoint{Events: c.events, Disabled: c.disabled, Position: 7}
+		require.Equal(t, c.want, e.Wants(first, c.position), name)
 	}
 }
 

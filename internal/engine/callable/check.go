@@ -104,14 +104,15 @@ func FormOf(text string) Form {
 }
 
 // Check checks the values of a call, which are valid JSON. The error is nil, or an *Invalid that names every problem. files
-// are the values that name files, in the order of the inputs.
-func (t *Template) Check(values map[string]json.RawMessage) (files []FileValue, err error) {
+// are the values that name files, in the order of the inputs. An input in links has a value of another graph, which that graph's
+// validation checks.
+func (t *Template) Check(values, links map[string]json.RawMessage) (files []FileValue, err error) {
 	var refused Invalid
 	for i := range t.Schema.Inputs {
 		in := &t.Schema.Inputs[i]
 		value, given := values[in.Name]
 		if !given {
-			if in.Required() {
+			if _, linked := links[in.Name]; in.Required() && !linked {
 				refused.Problems = append(refused.Problems, Problem{in.Name, "a value is required", in.allowed()})
 			}
 			continue
@@ -124,7 +125,7 @@ func (t *Template) Check(values map[string]json.RawMessage) (files []FileValue, 
 			files = append(files, FileValue{in.Name, in.Kind, FormOf(text), text})
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(values)) {
+	for _, name := range slices.Concat(slices.Sorted(maps.Keys(values)), slices.Sorted(maps.Keys(links))) {
 		if _, known := t.names[name]; !known {
 			refused.Problems = append(refused.Problems, Problem{clipped(name), "there is no such input", t.Schema.names()})
 		}

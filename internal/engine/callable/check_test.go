@@ -58,7 +58,7 @@ func TestProblemsNameTheInputAndWhatIsAllowed(t *testing.T) {
 			{"6.text", "there is no such input", "picture, prompt, seed, steps, cfg, sampler, weights, tiled, curve, free, count, mode"},
 		},
 	} {
-		_, err := template.Check(values(t, body))
+		_, err := template.Check(values(t, body), nil)
 		var refused *callable.Invalid
 		require.ErrorAs(t, err, &refused, body)
 		require.Equal(t, want, refused.Problems, body)
@@ -83,11 +83,11 @@ func TestFilesAreClassified(t *testing.T) {
 	} {
 		raw, err := json.Marshal(value)
 		require.NoError(t, err)
-		files, err := template.Check(map[string]json.RawMessage{"picture": raw})
+		files, err := template.Check(map[string]json.RawMessage{"picture": raw}, nil)
 		require.NoError(t, err)
 		require.Equal(t, []callable.FileValue{{Input: "picture", Kind: callable.Image, Form: want, Value: value}}, files)
 	}
-	files, err := template.Check(values(t, `{"picture":"none"}`))
+	files, err := template.Check(values(t, `{"picture":"none"}`), nil)
 	require.NoError(t, err)
 	require.Empty(t, files, "a choice of the class is not a file")
 }
@@ -98,10 +98,10 @@ func TestValuesGoIntoTheGraphAndNeverBecomeLinks(t *testing.T) {
 	var original, filled map[string]struct {
 		Inputs map[string]any `json:"inputs"`
 	}
-	require.JSONEq(t, plain, string(template.Fill(nil)))
+	require.JSONEq(t, plain, string(template.Fill(nil, nil)))
 	require.NoError(t, json.Unmarshal([]byte(plain), &original))
 	given := values(t, `{"prompt":"a \"cat\"","steps":5,"curve":["1",0],"picture":{"__type":"core/ASSET","info":{"id":"x"}}}`)
-	require.NoError(t, json.Unmarshal(template.Fill(given), &filled))
+	require.NoError(t, json.Unmarshal(template.Fill(given, nil), &filled))
 	original["2"].Inputs["text"], original["3"].Inputs["steps"] = `a "cat"`, 5.0
 	original["3"].Inputs["curve"] = map[string]any{"__value__": []any{"1", 0.0}}
 	original["1"].Inputs["image"] = map[string]any{"__type": "core/ASSET", "info": map[string]any{"id": "x"}}
@@ -113,9 +113,9 @@ func TestAnInputThatTheGraphDoesNotGiveIsAdded(t *testing.T) {
 	const short = `{"1":{"class_type":"Volume","inputs":{}},"2":{"class_type":"SaveSound","inputs":{"audio":["1",0]}}}`
 	template := prepare(t, derive(t, short, callable.Named{Inputs: []string{"1.volume", "2.filename_prefix"}}))
 	require.JSONEq(t, `{"1":{"class_type":"Volume","inputs":{"volume":3}},"2":{"class_type":"SaveSound","inputs":{"audio":["1",0],`+
-		`"filename_prefix":"x"}}}`, string(template.Fill(values(t, `{"volume":3,"filename_prefix":"x"}`))))
+		`"filename_prefix":"x"}}}`, string(template.Fill(values(t, `{"volume":3,"filename_prefix":"x"}`), nil)))
 	require.JSONEq(t, `{"1":{"class_type":"Volume","inputs":{"volume":1}},"2":{"class_type":"SaveSound","inputs":{"audio":["1",0],`+
-		`"filename_prefix":"audio"}}}`, string(template.Fill(nil)))
+		`"filename_prefix":"audio"}}}`, string(template.Fill(nil, nil)))
 }
 
 func TestErrorsOfTheGraphAreToldInNamesOfInputs(t *testing.T) {
@@ -123,7 +123,7 @@ func TestErrorsOfTheGraphAreToldInNamesOfInputs(t *testing.T) {
 	classes := registry(t, definitions)
 	d := derive(t, plain, every)
 	template := prepare(t, d)
-	g, err := graph.Parse(template.Fill(values(t, `{"picture":"missing.png","weights":"gone.safetensors"}`)), graph.Limits{})
+	g, err := graph.Parse(template.Fill(values(t, `{"picture":"missing.png","weights":"gone.safetensors"}`), nil), graph.Limits{})
 	require.NoError(t, err)
 	_, err = (&graph.Validator{Classes: classes}).Validate(t.Context(), g, noFiles{}, nil)
 	require.Error(t, err)
@@ -215,10 +215,10 @@ func requireSame(t testing.TB, template *callable.Template, compiled *jsonschema
 	require.NoError(t, err, body)
 	given := values(t, body)
 	want := compiled.Validate(instance)
-	_, got := template.Check(given)
+	_, got := template.Check(given, nil)
 	require.Equal(t, want == nil, got == nil, "%s\nJSON Schema: %v\nhere: %v", body, want, got)
 	if got == nil {
-		require.True(t, json.Valid(template.Fill(given)), body)
+		require.True(t, json.Valid(template.Fill(given, nil)), body)
 	}
 	return got == nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/node/remote"
+	"github.com/millrace-dev/millrace/internal/engine/ordered"
 )
 
 // definitions are the classes of the tests, as a server defines them.
@@ -43,7 +44,7 @@ const definitions = `{
 
 func registry(t testing.TB, definitions string) *node.Registry {
 	t.Helper()
-	members, err := remote.Members(json.RawMessage(definitions))
+	members, err := ordered.Members(json.RawMessage(definitions))
 	require.NoError(t, err)
 	var names []string
 	byName := map[string]json.RawMessage{}

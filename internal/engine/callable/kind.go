@@ -286,21 +286,27 @@ func (d *deriver) outputKind(id string) Kind {
 	if !ok {
 		return File
 	}
+	_, kind := shown(class)
+	return kind
+}
+
+// shown returns the input whose value a node of a class saves or shows, and the kind of the value.
+func shown(class *node.Class) (node.Input, Kind) {
 	for _, in := range class.Inputs {
 		switch {
 		case in.Type == node.Video:
-			return Video
+			return in, Video
 		case in.Type == node.Image:
-			return Image
+			return in, Image
 		case in.Type == node.Mask:
-			return Mask
+			return in, Mask
 		case in.Type == node.Audio:
-			return Audio
+			return in, Audio
 		case strings.HasPrefix(string(in.Type), "MESH"), strings.Contains(string(in.Type), "FILE_3D"), in.Type == "VOXEL":
-			return Model
+			return in, Model
 		case in.Type == node.Any, in.Type == node.String && in.ForceInput:
-			return Text
+			return in, Text
 		}
 	}
-	return File
+	return node.Input{}, File
 }

@@ -119,9 +119,9 @@ func BenchmarkCheckAndFill(b *testing.B) {
 	template := prepare(b, derive(b, plain, every))
 	given := values(b, `{"picture":"x.png","prompt":"a cat","steps":12,"cfg":7.5,"sampler":"heun"}`)
 	for b.Loop() {
-		if _, err := template.Check(given); err != nil {
+		if _, err := template.Check(given, nil); err != nil {
 			b.Fatal(err)
 		}
-		template.Fill(given)
+		template.Fill(given, nil)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/millrace-dev/millrace/internal/engine/node/remote"
+	"github.com/millrace-dev/millrace/internal/engine/ordered"
 )
 
 // Template is a graph ready to be filled with values. It is immutable, so that one Template serves all calls of a version.
@@ -26,7 +26,10 @@ type part struct {
 }
 
 // Prepare returns the template of a graph and its schema. A target that the graph does not have is an error.
-func Prepare(graph json.RawMessage, s *Schema) (*Template, error) {
+func Prepare(graph json.RawMessage, s *Schema) (*Template, error) { return prepare(graph, s, "") }
+
+// prepare is Prepare for a graph in which each id, and each link to one, begins with prefix.
+func prepare(graph json.RawMessage, s *Schema, prefix string) (*Template, error) {
 	t := &Template{Schema: s, names: make(map[string]int, len(s.Inputs)), size: len(graph)}
 	targets := map[string]map[string]int{}
 	for i, in := range s.Inputs {
@@ -38,18 +41,23 @@ func Prepare(graph json.RawMessage, s *Schema) (*Template, error) {
 			targets[target.Node][target.Input] = i
 		}
 	}
-	nodes, err := remote.Members(graph)
+	nodes, err := ordered.Members(graph)
 	if err != nil {
 		return nil, fmt.Errorf("read the graph: %w", err)
 	}
-	w := &templateWriter{schema: s}
+	for i := range nodes {
+		nodes[i].Name = prefix + nodes[i].Name
+	}
+	w := &templateWriter{schema: s, prefix: prefix}
 	w.object(nodes, func(id string, raw json.RawMessage) {
-		if inputs := targets[id]; inputs != nil {
-			delete(targets, id)
-			w.node(raw, inputs)
+		id = id[len(prefix):]
+		inputs := targets[id]
+		delete(targets, id)
+		if inputs == nil && prefix == "" {
+			w.text.Write(raw)
 			return
 		}
-		w.text.Write(raw)
+		w.node(raw, inputs)
 	})
 	for id := range targets {
 		return nil, fmt.Errorf("the graph has no node %q", id)
@@ -61,12 +69,13 @@ func Prepare(graph json.RawMessage, s *Schema) (*Template, error) {
 // templateWriter copies a graph and cuts it where values go.
 type templateWriter struct {
 	schema *Schema
+	prefix string
 	text   bytes.Buffer
 	parts  []part
 	err    error
 }
 
-func (w *templateWriter) object(members []remote.Member, value func(name string, raw json.RawMessage)) {
+func (w *templateWriter) object(members []ordered.Member, value func(name string, raw json.RawMessage)) {
 	w.text.WriteByte('{')
 	for i, m := range members {
 		if i > 0 {
@@ -83,8 +92,8 @@ func keyOf(name string) []byte {
 	return append(key, ':')
 }
 
-func (w *templateWriter) members(raw json.RawMessage) []remote.Member {
-	all, err := remote.Members(raw)
+func (w *templateWriter) members(raw json.RawMessage) []ordered.Member {
+	all, err := ordered.Members(raw)
 	if err != nil && w.err == nil {
 		w.err = fmt.Errorf("read the graph: %w", err)
 	}
@@ -101,7 +110,7 @@ func (w *templateWriter) node(raw json.RawMessage, targets map[string]int) {
 		found = true
 		w.inputs(raw, targets)
 	})
-	if !found && w.err == nil {
+	if !found && len(targets) > 0 && w.err == nil {
 		w.err = fmt.Errorf("a node of the graph has no inputs")
 	}
 }
@@ -118,11 +127,11 @@ func (w *templateWriter) inputs(raw json.RawMessage, targets map[string]int) {
 		first = false
 		w.text.Write(keyOf(m.Name))
 		if !target {
-			w.text.Write(m.Raw)
+			w.text.Write(w.moved(m.Raw))
 			continue
 		}
 		delete(targets, m.Name)
-		w.cut(part{input: i, original: m.Raw})
+		w.cut(part{input: i, original: w.moved(m.Raw)})
 	}
 	for name, i := range targets {
 		if !first {
@@ -133,6 +142,16 @@ func (w *templateWriter) inputs(raw json.RawMessage, targets map[string]int) {
 		w.cut(part{input: i, original: constant(w.schema.Inputs[i].Default)})
 	}
 	w.text.WriteByte('}')
+}
+
+// moved returns the value of an input of the graph. A link leads to the node with the prefix.
+func (w *templateWriter) moved(value json.RawMessage) json.RawMessage {
+	var link []json.RawMessage
+	var id string
+	if w.prefix == "" || value[0] != '[' || json.Unmarshal(value, &link) != nil || len(link) != 2 || json.Unmarshal(link[0], &id) != nil {
+		return value
+	}
+	return marshal([]any{w.prefix + id, link[1]})
 }
 
 // constant returns a value as a graph holds it: a plain list would be read as a link.
@@ -150,15 +169,19 @@ func (w *templateWriter) cut(p part) {
 }
 
 // Fill returns the graph with values that Check accepted; inputs without a value have the graph's own or their default. The caller has
-// replaced each value that Check returned as a file by the name of a stored file or a reference to an asset.
-func (t *Template) Fill(values map[string]json.RawMessage) json.RawMessage {
+// replaced each value that Check returned as a file by the name of a stored file or a reference to an asset. links are values of a graph
+// in which the template stands in the place of a node.
+func (t *Template) Fill(values, links map[string]json.RawMessage) json.RawMessage {
 	b := make([]byte, 0, t.size+256)
 	for _, p := range t.parts {
 		b = append(b, p.text...)
 		if p.input < 0 {
 			break
 		}
-		if value, given := values[t.Schema.Inputs[p.input].Name]; given {
+		name := t.Schema.Inputs[p.input].Name
+		if link, linked := links[name]; linked {
+			b = append(b, link...)
+		} else if value, given := values[name]; given {
 			b = append(b, constant(value)...)
 		} else {
 			b = append(b, p.original...)

@@ -76,6 +76,9 @@ func classes(t testing.TB) *node.Registry {
 			Checked: []string{"image"},
 			Check: func(ctx context.Context, files node.Files, constants node.Args) error {
 				name, isConstant := constants["image"].(string)
+				if _, number := constants["image"].(int64); number {
+					return fault.New(fault.Invalid, "", "not a name").Raising("AttributeError", "'int' object has no attribute 'endswith'")
+				}
 				if !isConstant {
 					return nil
 				}

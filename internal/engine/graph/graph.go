@@ -143,5 +143,8 @@ type Accepted struct {
 // NodeCount returns the number of nodes that run: the accepted outputs and all nodes that they need.
 func (a *Accepted) NodeCount() int { return a.count }
 
+// Bytes returns the largest allowed size of a workflow.
+func (l Limits) Bytes() int { return l.withDefaults().MaxBytes }
+
 // Most returns the largest allowed number of nodes of a workflow.
 func (l Limits) Most() int { return l.withDefaults().MaxNodes }

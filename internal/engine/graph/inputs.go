@@ -107,11 +107,14 @@ func (w *walk) checkLink(f *frame, in node.Input, raw any, ref reference) {
 	if ref.slot < 0 && ref.slot >= -len(class.Outputs) { // counted from the last output
 		ref.slot += len(class.Outputs)
 	}
-	if ref.slot < 0 || ref.slot >= len(class.Outputs) {
+	if ref.slot < 0 || ref.slot >= len(class.Outputs) && !class.MoreOutputs {
 		f.raised = fmt.Errorf("IndexError: %s index out of range", outputsIn(class))
 		return
 	}
-	received := class.Outputs[ref.slot].Type
+	received := node.Any
+	if ref.slot < len(class.Outputs) {
+		received = class.Outputs[ref.slot].Type
+	}
 	if !compatible(received, in.Type) {
 		f.fail(InputError{
 			Type: "return_type_mismatch", Message: "Return type mismatch between linked nodes",

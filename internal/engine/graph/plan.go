@@ -33,7 +33,8 @@ type PlanNode struct {
 	Waits     bool            `json:"-"`                 // the node waits for a partner's model and needs hardly any processor
 	Segment   *Segment        `json:"segment,omitempty"` // a part of the graph that one server runs, in place of a node
 
-	slots int // number of outputs
+	slots int  // number of declared outputs
+	more  bool // it may have more
 }
 
 // Segment is a part of a plan that one ComfyUI server runs as one prompt. The rest of the plan sees it as one unit:
@@ -278,7 +279,9 @@ func (b *builder) nextUnplanned(d *draft) (string, error) {
 }
 
 func (b *builder) add(id string, d *draft) error {
-	pn := PlanNode{ID: id, Class: d.class.Name, Constants: d.constants, Links: map[string]Link{}, slots: len(d.class.Outputs)}
+	pn := PlanNode{
+		ID: id, Class: d.class.Name, Constants: d.constants, Links: map[string]Link{}, slots: len(d.class.Outputs), more: d.class.MoreOutputs,
+	}
 	if d.given != nil {
 		pn.Given, pn.Digest = d.given.Ref, d.given.Digest
 	}
@@ -289,7 +292,7 @@ func (b *builder) add(id string, d *draft) error {
 		if slot < 0 { // counted from the last output
 			slot += b.plan.Nodes[unit].slots
 		}
-		if slot < 0 || slot >= b.plan.Nodes[unit].slots {
+		if slot < 0 || slot >= b.plan.Nodes[unit].slots && !b.plan.Nodes[unit].more {
 			return fault.New(fault.Invalid, fault.CodeInvalidWorkflow, "node %q has no output %d", l.from.node, l.from.slot)
 		}
 		pn.Links[l.name] = Link{Unit: unit, Slot: slot}

@@ -272,6 +272,11 @@ func (w *walk) custom(f *frame) {
 		w.failed = fmt.Errorf("check node %s: %w", f.node.ID, err)
 		return
 	}
+	if public.Exception != "" {
+		sentence, _, _ := strings.Cut(public.Message, "\n")
+		f.raised = fmt.Errorf("%s: %s", public.Exception, sentence)
+		return
+	}
 	for _, name := range f.checked() {
 		f.fail(InputError{
 			Type: "custom_validation_failed", Message: "Custom validation failed for node",

@@ -223,6 +223,25 @@ func TestCycleIsReportedWithItsPath(t *testing.T) {
 		"dependent_outputs":["5"],"class_type":"Through"}}`, toJSON(t, e.NodeErrors))
 }
 
+// A link may read more outputs than a class of a node pack declares: the server knows how many values the class returns.
+func TestSlotThatAClassOfAPackMayHave(t *testing.T) {
+	t.Parallel()
+	const prompt = `{"1":{"class_type":"Remote","inputs":{}},"3":{"class_type":"Save","inputs":{"images":["1",4]}}}`
+	for _, more := range []bool{true, false} {
+		registry := classes(t)
+		require.NoError(t, registry.Extend(&node.Class{
+			Name: "Remote", Outputs: []node.Output{{Type: node.Mask}}, Remote: true, MoreOutputs: more, Run: nothing,
+		}))
+		accepted, err := (&graph.Validator{Classes: registry}).Validate(t.Context(), parse(t, prompt), nil, nil)
+		require.Equal(t, more, err == nil, "%v", err)
+		if more {
+			plan, err := graph.BuildPlan(parse(t, prompt), registry, accepted.Outputs, nil)
+			require.NoError(t, err)
+			require.Equal(t, 4, plan.Nodes[1].Links["images"].Slot)
+		}
+	}
+}
+
 // A negative slot counts from the last output, as an index in Python does.
 func TestSlotFromTheEnd(t *testing.T) {
 	t.Parallel()
@@ -247,6 +266,16 @@ func TestCustomValidation(t *testing.T) {
 		toJSON(t, e.NodeErrors))
 	_, err := validate(t, `{"1":{"class_type":"Load","inputs":{"image":"a.png"}},"2":{"class_type":"Save","inputs":{"images":["1",0]}}}`)
 	require.NoError(t, err)
+}
+
+// ComfyUI's check of an inner node that raises an exception is an error of another type.
+func TestCustomValidationThatRaises(t *testing.T) {
+	t.Parallel()
+	e := refused(t, `{"1":{"class_type":"Load","inputs":{"image":1000000000}},"2":{"class_type":"Save","inputs":{"images":["1",0]}}}`)
+	failed := e.NodeErrors[0].Errors[0]
+	require.Equal(t, "exception_during_inner_validation", failed.Type)
+	require.Equal(t, "'int' object has no attribute 'endswith'", failed.Details)
+	require.Equal(t, "AttributeError", failed.ExtraInfo["exception_type"])
 }
 
 func TestAFileLookupThatFailsFailsTheValidation(t *testing.T) {

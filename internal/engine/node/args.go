@@ -10,7 +10,19 @@ import (
 )
 
 // unreadable is the panic with which a typed read of an argument ends the run of a class; Invocation.Run returns its error.
-type unreadable struct{ err error }
+type unreadable struct {
+	err   *fault.Error
+	input string // whose argument has another type; "" = the argument is of no use for another reason
+	value Value
+}
+
+// refusal returns the error as the class of ComfyUI raises it.
+func (u unreadable) refusal(class *Class) error {
+	if exception := misuse(class, u.input, u.value); u.input != "" && exception != nil {
+		return u.err.Raising(exception.Name, "%s", exception.Sentence)
+	}
+	return u.err
+}
 
 // Has reports whether the argument is present. If the class takes lists, the methods that read an argument return the first value
 // of its list.
@@ -38,8 +50,8 @@ func (c *Call) Image(name string) *raster.Image { return argument[*raster.Image]
 // Frames returns the single frames of all images of a list.
 func (c *Call) Frames(name string) []*raster.Image {
 	var frames []*raster.Image
-	for _, value := range c.Lists[name] {
-		im := asType[*raster.Image](name, value)
+	for i := range c.Lists[name] {
+		im := Element[*raster.Image](c, name, i)
 		for i := range im.Frames() {
 			frames = append(frames, im.Frame(i))
 		}
@@ -47,11 +59,14 @@ func (c *Call) Frames(name string) []*raster.Image {
 	return frames
 }
 
+// Element returns an element of a list, under the rules of the methods that read an argument.
+func Element[T any](c *Call, name string, i int) T { return asType[T](name, c.Lists[name][i]) }
+
 // Mask returns a mask argument. A mask without pixels ends the run with code empty_image.
 func (c *Call) Mask(name string) *raster.Mask {
 	m := c.AnyMask(name)
 	if m.Empty() {
-		panic(unreadable{fault.New(fault.Invalid, fault.CodeEmptyImage, "the mask %s of %d × %d × %d pixels is empty", name, m.Frames(),
+		panic(unreadable{err: fault.New(fault.Invalid, fault.CodeEmptyImage, "the mask %s of %d × %d × %d pixels is empty", name, m.Frames(),
 			m.Width(), m.Height())})
 	}
 	return m
@@ -71,6 +86,9 @@ func (c *Call) Layers(name string) *layers.Stack { return argument[*layers.Stack
 
 // String returns a string argument.
 func (c *Call) String(name string) string { return argument[string](c, name) }
+
+// Object returns an argument that is a JSON object.
+func (c *Call) Object(name string) map[string]any { return argument[map[string]any](c, name) }
 
 // Bool returns a boolean argument.
 func (c *Call) Bool(name string) bool { return argument[bool](c, name) }
@@ -96,7 +114,7 @@ func argument[T any](c *Call, name string) T { return asType[T](name, c.argument
 func asType[T any](name string, value Value) T {
 	v, ok := value.(T)
 	if !ok {
-		panic(unreadable{fault.New(fault.Invalid, fault.CodeInputType, "input %s is missing or has the wrong type", name)})
+		panic(unreadable{fault.New(fault.Invalid, fault.CodeInputType, "input %s is missing or has the wrong type", name), name, value})
 	}
 	return v
 }

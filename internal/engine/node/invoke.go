@@ -122,7 +122,7 @@ func (inv Invocation) once(ctx context.Context, call Call) (res Result, err erro
 	defer func() {
 		p := recover()
 		if argument, is := p.(unreadable); is {
-			err = argument.err
+			err = argument.refusal(inv.Class)
 		} else if p != nil {
 			err = fault.Wrap(fmt.Errorf("%v\n%s", p, debug.Stack()), fault.Internal, fault.CodeNodePanic,
 				"class %s stopped unexpectedly", inv.Class.Name)

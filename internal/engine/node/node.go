@@ -127,6 +127,7 @@ type Class struct {
 	Partner       bool     // runs a partner model: needs the job's credential, and its runs cost credit
 	Lacks         []string // variables that the operator must set before it can run: it is not listed, and graphs with it are refused
 	Remote        bool     // only ComfyUI servers have the class: it runs as part of a segment, and Run returns an error
+	MoreOutputs   bool     // it may return more values than it declares, and links may read them
 	NotIdempotent bool     // a cached result is used only for nodes of the same id
 	Uncached      bool     // results differ from call to call: they are not cached
 	Version       int      // increment it when the same inputs give other results than before, so that cached results are not used

@@ -99,6 +99,15 @@ func (r *Registry) Frozen() *Registry {
 	return frozen
 }
 
+// With returns the registry with further classes: a copy, which later extensions do not change, if there are any.
+func (r *Registry) With(classes ...*Class) (*Registry, error) {
+	if len(classes) == 0 {
+		return r, nil
+	}
+	more := r.Frozen()
+	return more, more.Extend(classes...)
+}
+
 // Generation returns the number of the registry's state. Each Extend increments it.
 func (r *Registry) Generation() uint64 { return r.current.Load().generation }
 

@@ -57,25 +57,25 @@ func gaussian(radius int, sigma float64) []float32 {
 	return out
 }
 
-// tooBlurred refuses a radius that reaches beyond the edges of an image by more than the image.
-func tooBlurred(im *Image, radius int) error {
-	refusal := fault.New(fault.Invalid, fault.CodeBlurRadius, "a blur radius of %d is too large for an image of %d × %d", radius, im.w, im.h)
+// TooBlurred refuses a radius that reaches beyond the edges of an image by more than the image.
+func TooBlurred(n, c, h, w, radius int) error {
+	refusal := fault.New(fault.Invalid, fault.CodeBlurRadius, "a blur radius of %d is too large for an image of %d × %d", radius, w, h)
 	argument, dimension := 4, 3
 	switch {
-	case radius < im.w && radius < im.h:
+	case radius < w && radius < h:
 		return refusal
-	case radius < im.w:
+	case radius < w:
 		argument, dimension = 6, 2
 	}
 	return refusal.Raising("RuntimeError", "Argument #%d: Padding size should be less than the corresponding input dimension, but got: "+
-		"padding (%d, %d) at dimension %d of input [%d, %d, %d, %d]", argument, radius, radius, dimension, im.n, im.c, im.h, im.w)
+		"padding (%d, %d) at dimension %d of input [%d, %d, %d, %d]", argument, radius, radius, dimension, n, c, h, w)
 }
 
 // convolve blurs in stripes. Each stripe filters its rows along x once into a window of rows and sums that window
 // along y, so that no second frame is needed. finish combines a blurred row with its source row in place.
 func (e Engine) convolve(ctx context.Context, im *Image, radius int, sigma float64, finish func(blurred, src []float32)) (*Image, error) {
 	if radius < 0 || radius >= im.w || radius >= im.h || !(sigma > 0) {
-		return nil, tooBlurred(im, radius)
+		return nil, TooBlurred(im.n, im.c, im.h, im.w, radius)
 	}
 	kernel := gaussian(radius, sigma)
 	out := im.like()

@@ -165,9 +165,15 @@ func (e Engine) CombineMasks(ctx context.Context, destination, source *Mask, x, 
 	if source.n != 1 && source.n != destination.n {
 		return nil, fault.New(fault.Invalid, fault.CodeBatchMismatch, "batches of %d and %d masks cannot be combined", destination.n, source.n)
 	}
-	if misses(source.h, y, destination.h) || misses(source.w, x, destination.w) {
+	missesDown, missesAcross := misses(source.h, y, destination.h), misses(source.w, x, destination.w)
+	if missesDown || missesAcross {
+		dimension, left := 1, source.h-(y-destination.h)
+		if missesAcross {
+			dimension, left = 2, source.w-(x-destination.w)
+		}
 		return nil, fault.New(fault.Invalid, fault.CodeOutside, "the source, at %d, %d, lies outside the destination of %d × %d pixels", x, y,
-			destination.w, destination.h)
+			destination.w, destination.h).
+			Raising("RuntimeError", "The size of tensor a (0) must match the size of tensor b (%d) at non-singleton dimension %d", left, dimension)
 	}
 	out := destination.like()
 	err := e.move(ctx, &out, func(i int) {

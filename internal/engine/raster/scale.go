@@ -2,6 +2,7 @@ package raster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -56,7 +57,7 @@ func (e Engine) ResizeMask(ctx context.Context, mask *Mask, width, height int, m
 
 // Cover crops the image at its centre to the aspect ratio of width × height and resizes it to exactly that size.
 func (e Engine) Cover(ctx context.Context, im *Image, width, height int, m Method) (*Image, error) {
-	if err := e.Fit(im.n, height, width); err != nil {
+	if err := e.fitScaled(&im.grid, height, width, m); err != nil {
 		return nil, err
 	}
 	x, y := coverMargins(im.w, im.h, width, height)
@@ -87,8 +88,26 @@ func coverMargins(oldW, oldH, newW, newH int) (x, y int) {
 	return x, y
 }
 
+// fitScaled is Fit for the result of a method, which for a result without pixels has an exception of its own.
+func (e Engine) fitScaled(g *grid, h, w int, m Method) error {
+	err := e.Fit(g.n, h, w)
+	var refusal *fault.Error
+	if !errors.As(err, &refusal) || h > 0 && w > 0 {
+		return err
+	}
+	switch m {
+	case Lanczos:
+		return refusal.Raising("ValueError", "height and width must be > 0")
+	case NearestExact, Bilinear, Bicubic:
+		return refusal.Raising("RuntimeError", "Input and output sizes should be greater than 0, but got input (H: %d, W: %d) "+
+			"output (H: %d, W: %d)", g.h, g.w, h, w)
+	case Area:
+	}
+	return err
+}
+
 func (e Engine) resize(ctx context.Context, g *grid, h, w int, m Method) (grid, error) {
-	if err := e.Fit(g.n, h, w); err != nil {
+	if err := e.fitScaled(g, h, w, m); err != nil {
 		return grid{}, err
 	}
 	switch {

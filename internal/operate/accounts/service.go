@@ -7,7 +7,6 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/credit"
-	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/action"
 	"github.com/millrace-dev/millrace/internal/postgres"
@@ -109,7 +108,7 @@ func (a Service) Balance(ctx context.Context, owner string) (credit.Balance, err
 
 // by returns a store that records by as the actor and the reason of its changes.
 func (a Service) by(by operate.Attribution) *accountstore.RecordedAccounts {
-	return a.store.Recorded(a.events, eventlog.Meta{Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID})
+	return a.store.Recorded(a.events, by.Meta())
 }
 
 // change changes an account.

@@ -13,6 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/doctor"
 	"github.com/millrace-dev/millrace/internal/operate/events"
 	"github.com/millrace-dev/millrace/internal/operate/jobs"
+	"github.com/millrace-dev/millrace/internal/operate/pools"
 	"github.com/millrace-dev/millrace/internal/operate/queues"
 	"github.com/millrace-dev/millrace/internal/operate/servers"
 	"github.com/millrace-dev/millrace/internal/operate/sessions"
@@ -27,6 +28,6 @@ func Specs() []*action.Spec {
 		jobs.Actions.Specs(), calls.Actions.Specs(), assets.Actions.Specs(), events.Actions.Specs(), views.Actions.Specs(),
 		accounts.Actions.Specs(), accounts.Keys.Specs(), queues.Actions.Specs(), servers.Actions.Specs(), webhooks.Actions.Specs(),
 		doctor.Actions.Specs(), deployments.Actions.Specs(), deployments.Deploying.Specs(), sessions.Actions.Specs(),
-		weights.Actions.Specs(),
+		weights.Actions.Specs(), pools.Actions.Specs(),
 	)
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/config/amount"
 	"github.com/millrace-dev/millrace/internal/domain/call"
-	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/action"
@@ -165,7 +164,7 @@ func (p reconcileParams) check() error {
 // settlement returns what an operator has determined about a call, and stores the answer.
 func (s Service) settlement(ctx context.Context, p reconcileParams, by operate.Attribution) (callstore.Settlement, error) {
 	found := callstore.Settlement{
-		Charged: int64(p.Charged), FreeKey: p.FreeKey, By: eventlog.Meta{Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID},
+		Charged: int64(p.Charged), FreeKey: p.FreeKey, By: by.Meta(),
 	}
 	if p.Answer == "" {
 		return found, nil

@@ -7,7 +7,6 @@ import (
 	"image"
 	_ "image/jpeg" // pictures of outputs
 	_ "image/png"
-	"io"
 	"slices"
 	"strings"
 
@@ -102,26 +101,20 @@ func (o *Service) difference(ctx context.Context, a, b job.OutputFile) (float64,
 
 // picture returns the pixels of a file, or nil if it is no picture that is compared by its pixels.
 func (o *Service) picture(ctx context.Context, f job.OutputFile) (image.Image, error) {
-	ref, err := blob.ParseRef(f.Hash)
+	raw, err := blob.GetBytes(ctx, o.Blobs, f.Hash, maxComparedBytes+1)
 	if err != nil {
 		return nil, fmt.Errorf("read an output: %w", err)
 	}
-	r, err := o.Blobs.Open(ctx, ref)
-	if err != nil {
-		return nil, fmt.Errorf("read an output: %w", err)
-	}
-	defer r.Close()
-	raw, err := io.ReadAll(io.LimitReader(r, maxComparedBytes+1))
-	if err != nil || len(raw) > maxComparedBytes {
-		return nil, err
+	if len(raw) > maxComparedBytes {
+		return nil, nil
 	}
 	size, _, err := image.DecodeConfig(bytes.NewReader(raw))
 	if err != nil || size.Width*size.Height > maxComparedPixels {
-		return nil, nil
+		return nil, nil //nolint:nilerr // it is no picture
 	}
 	decoded, _, err := image.Decode(bytes.NewReader(raw))
 	if err != nil {
-		return nil, nil
+		return nil, nil //nolint:nilerr // as above
 	}
 	return decoded, nil
 }

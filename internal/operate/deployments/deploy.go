@@ -183,19 +183,19 @@ until it is promoted. The same graph again is the same version, so that the comm
 				return deployed{}, err
 			}
 		}
-		return o.deploy(ctx, p, deployment.By(by))
+		return o.deploy(ctx, p, by)
 	},
 	Show: showDeployed,
 }.Untyped()
 
-func (o *Service) deploy(ctx context.Context, p deployParams, by deployment.By) (deployed, error) {
+func (o *Service) deploy(ctx context.Context, p deployParams, by operate.Attribution) (deployed, error) {
 	if len(p.Document) == 0 {
 		return deployed{}, fault.New(fault.Invalid, fault.CodeInvalidDeployment, "a graph is missing: name its file, or a manifest with --file")
 	}
 	if err := deployment.CheckName(p.Name); err != nil {
 		return deployed{}, err
 	}
-	made, err := o.Deployments.Derive(deployment.Source{
+	made, err := o.Deployments.Derive(ctx, p.Account, deployment.Source{
 		Document: p.Document, Named: callable.Named{Inputs: p.Inputs, Outputs: p.Outputs}, Pin: deployment.Pin(p.Pin),
 	})
 	if err != nil {

@@ -141,7 +141,7 @@ var promote = action.Of[*Service, promoteParams, Deployment]{
 			return Deployment{}, err
 		}
 		d, err := o.Deployments.Promote(ctx, deployment.Promotion{
-			Account: p.Account, Name: name, Version: version, Percent: p.Percent, Force: p.Force, By: deployment.By(by),
+			Account: p.Account, Name: name, Version: version, Percent: p.Percent, Force: p.Force, By: by,
 		})
 		return o.summary(d), err
 	},
@@ -150,10 +150,14 @@ var promote = action.Of[*Service, promoteParams, Deployment]{
 	},
 }.Untyped()
 
-// verb returns an action on a deployment without parameters.
-func verb(name, method, short string, said func(Deployment) string,
-	do func(*deployment.Service, context.Context, string, string, deployment.By) (deployment.Deployment, error),
-) action.For[*Service] {
+// Verbs are the changes of a deployment that take nothing but its name, by what commands and pages call them.
+var Verbs = map[string]func(*deployment.Service, context.Context, string, string, operate.Attribution) (deployment.Deployment, error){
+	"rollback": (*deployment.Service).RollBack, "stop": (*deployment.Service).Stop, "start": (*deployment.Service).Start,
+	"delete": (*deployment.Service).Delete,
+}
+
+// verb returns the action of one of the Verbs.
+func verb(name, method, short string, said func(Deployment) string) action.For[*Service] {
 	route := "POST /accounts/{account}/deployments/{deployment}/" + name
 	if method == "DELETE" {
 		route = "DELETE /accounts/{account}/deployments/{deployment}"
@@ -164,7 +168,7 @@ func verb(name, method, short string, said func(Deployment) string,
 			Commands: []action.Command{{Use: name + " NAME", Short: short}},
 		},
 		Do: func(ctx context.Context, o *Service, p owned, by operate.Attribution) (Deployment, error) {
-			d, err := do(o.Deployments, ctx, p.Account, string(p.Deployment), deployment.By(by))
+			d, err := Verbs[name](o.Deployments, ctx, p.Account, string(p.Deployment), by)
 			return o.summary(d), err
 		},
 		Show: func(out *terminal.Printer, _ owned, d Deployment) { out.Printf("%s: %s\n", d.Name, said(d)) },
@@ -172,12 +176,10 @@ func verb(name, method, short string, said func(Deployment) string,
 }
 
 var (
-	rollback = verb("rollback", "POST", "End the share of a version, or let the version answer that answered before", Deployment.answered,
-		(*deployment.Service).RollBack)
-	stop   = verb("stop", "POST", "Refuse calls; jobs go on", Deployment.stated, (*deployment.Service).Stop)
-	start  = verb("start", "POST", "Answer calls again", Deployment.stated, (*deployment.Service).Start)
-	remove = verb("delete", "DELETE", "Delete a deployment with its versions; jobs go on, and the name is free", Deployment.stated,
-		(*deployment.Service).Delete)
+	rollback = verb("rollback", "POST", "End the share of a version, or let the version answer that answered before", Deployment.answered)
+	stop     = verb("stop", "POST", "Refuse calls; jobs go on", Deployment.stated)
+	start    = verb("start", "POST", "Answer calls again", Deployment.stated)
+	remove   = verb("delete", "DELETE", "Delete a deployment with its versions; jobs go on, and the name is free", Deployment.stated)
 )
 
 func (d Deployment) answered() string { return "answered by " + d.Answers() }

@@ -46,6 +46,7 @@ const (
 // Pair is a recorded call beside the job that ran its inputs again.
 type Pair struct {
 	Call     job.PublicID `json:"call"`
+	Job      job.PublicID `json:"-"` // that ran the inputs again
 	Outcome  Outcome      `json:"outcome"`
 	Detail   string       `json:"detail,omitempty"`
 	SlowerMS int64        `json:"slower_ms"` // negative = faster
@@ -78,7 +79,7 @@ func (r ShadowReport) Differences() int {
 
 // Shadow begins a run: it submits the inputs of recorded calls to another version. It returns the run and the calls that are refused.
 func (o *Service) Shadow(
-	ctx context.Context, d deployment.Deployment, s Shadowing, by deployment.By,
+	ctx context.Context, d deployment.Deployment, s Shadowing, by operate.Attribution,
 ) (run string, refused []Pair, err error) {
 	calls, err := o.recorded(ctx, d, s)
 	if err != nil {
@@ -183,7 +184,7 @@ func (r ShadowReport) summed() ShadowReport {
 
 // pair compares the ends of a call and of the job that ran its inputs again.
 func (o *Service) pair(ctx context.Context, of, now job.Job) (Pair, error) {
-	p := Pair{Call: of.PublicID(), Outcome: Identical}
+	p := Pair{Call: of.PublicID(), Job: now.PublicID(), Outcome: Identical}
 	switch {
 	case !now.State.Final():
 		p.Outcome = Unended
@@ -281,7 +282,7 @@ command that starts a run reports them.`,
 		}
 		run, refused := p.Run, []Pair(nil)
 		if run == "" {
-			run, refused, err = o.Shadow(ctx, d, Shadowing{Version: version, Since: time.Now().Add(-p.Since), Limit: p.Limit}, deployment.By(by))
+			run, refused, err = o.Shadow(ctx, d, Shadowing{Version: version, Since: time.Now().Add(-p.Since), Limit: p.Limit}, by)
 		}
 		if err == nil && !p.NoWait {
 			err = o.await(ctx, d, run)

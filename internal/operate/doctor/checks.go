@@ -16,6 +16,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
 	"github.com/millrace-dev/millrace/internal/operate/views"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/jobstore"
@@ -217,7 +218,7 @@ func (d taskDoctor) late(ctx context.Context) (Finding, error) {
 			known++
 		}
 		if state.Late() {
-			late = append(late, fmt.Sprintf("job %s for %s, try %d", ref.Job, inspect.Span(state.Waits), state.Tries))
+			late = append(late, fmt.Sprintf("job %s: %s", ref.Job, terminal.Clean(state.Why())))
 		}
 	}
 	checked := fmt.Sprintf("%d jobs that have had a slot for %s", known, inspect.Span(sweep.LateAfter))
@@ -228,8 +229,9 @@ func (d taskDoctor) late(ctx context.Context) (Finding, error) {
 		return Finding{Status: Healthy, Detail: "none is late, of " + checked}, nil
 	}
 	return Finding{
-		Status: Warning, Detail: fmt.Sprintf("%d of %s do not go on: their workflow task waits or times out: %s", len(late), checked, list(late)),
-		Remedy: "the machine, Temporal or its database is overloaded, or no worker has this version: see its log, and millrace workers list",
+		Status: Warning, Detail: fmt.Sprintf("%d of %s do not go on: %s", len(late), checked, list(late)),
+		Remedy: "if workflow tasks wait, the machine, Temporal or its database is overloaded, or no worker has this version: millrace workers " +
+			"list; if an activity fails, the worker's log has the reason",
 	}, nil
 }
 

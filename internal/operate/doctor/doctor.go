@@ -141,6 +141,7 @@ func DatabaseChecks(pool *postgres.Pool, blobs func(context.Context) (blob.Store
 		{"workforce", "", d.workers},
 		{"webhooks", "", d.webhooks},
 		{"drift", "", d.drift},
+		{"pools", "", d.pools},
 		{"blobs", "check --data, or the bucket's settings", b.present},
 		{"orphan blobs", "check --data, or the bucket's settings", b.orphans},
 		{"bucket rules", "check the bucket's settings", b.rules},

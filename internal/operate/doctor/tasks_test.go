@@ -13,8 +13,13 @@ import (
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/taskqueue/v1"
 	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
 
+	"github.com/millrace-dev/millrace/activities/attempt"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
 	"github.com/millrace-dev/millrace/internal/operate/doctor"
@@ -77,4 +82,49 @@ func TestDoctorReportsLateWorkflowTasks(t *testing.T) {
 		select ('ffffffff-ffff-4fff-8fff-' || lpad(n::text, 12, '0'))::uuid, 'a', 1, now() - interval '1 minute' from generate_series(1, 100) n`)
 	require.NoError(t, err)
 	require.Contains(t, check().Detail, "1 of the first 100 jobs")
+}
+
+// A job one of whose activities fails again and again does not go on; one that waits for a slot does nothing else.
+func TestDoctorReportsActivitiesThatFailAgainAndAgain(t *testing.T) {
+	t.Parallel()
+	pool := storetest.OpenPool(t, storetest.NewDatabase(t))
+	address, namespace := temporaltest.Namespace(t)
+	c, err := client.DialContext(t.Context(), client.Options{HostPort: address, Namespace: namespace})
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	w := worker.New(c, "q", worker.Options{})
+	w.RegisterWorkflowWithOptions(func(ctx workflow.Context, kind string) error {
+		ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+			StartToCloseTimeout: time.Minute,
+			RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Millisecond, MaximumInterval: 50 * time.Millisecond},
+		})
+		return workflow.ExecuteActivity(ctx, "Fail", kind).Get(ctx, nil)
+	}, workflow.RegisterOptions{Name: "Run"})
+	failed := make(chan struct{})
+	w.RegisterActivityWithOptions(func(ctx context.Context, kind string) error {
+		if activity.GetInfo(ctx).Attempt == 10 {
+			failed <- struct{}{}
+			<-ctx.Done()
+		}
+		return temporal.NewApplicationError("input/output error", kind)
+	}, activity.RegisterOptions{Name: "Fail"})
+	require.NoError(t, w.Start())
+	t.Cleanup(w.Stop)
+	for kind, status := range map[string]string{"other": doctor.Warning, attempt.ErrNoSlot: doctor.Healthy} {
+		id := job.NewID()
+		_, err = pool.Exec(t.Context(), `insert into job_slots (job_id, account, run, admitted_at)
+			values ($1, 'a', 1, now() - interval '1 minute')`, id)
+		require.NoError(t, err)
+		_, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: id.WorkflowID(1), TaskQueue: "q"}, "Run", kind)
+		require.NoError(t, err)
+		<-failed
+		f := doctor.RunChecks(t.Context(), []doctor.Check{doctor.TaskCheck(c, pool)})[0]
+		require.Equal(t, status, f.Status, f.Detail)
+		if status == doctor.Warning {
+			require.Contains(t, f.Detail, string(id))
+			require.Contains(t, f.Detail, "of an activity: input/output error")
+		}
+		_, err = pool.Exec(t.Context(), "delete from job_slots")
+		require.NoError(t, err)
+	}
 }

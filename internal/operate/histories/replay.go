@@ -138,6 +138,7 @@ func (r Replayer) run(history *historypb.History) error {
 	worker.RegisterAssetWorkflows(replayer)
 	worker.RegisterExportWorkflows(replayer)
 	worker.RegisterModelWorkflows(replayer)
+	worker.RegisterPoolWorkflows(replayer)
 	return replayer.ReplayWorkflowHistory(r.Log, history)
 }
 

@@ -160,7 +160,8 @@ func TestTerminalOutput(t *testing.T) {
 		"diff":          func(p *terminal.Printer) { report.Comparison(p, comparison) },
 		"workflow":      func(p *terminal.Printer) { report.SideBySide(p, good.Events, steps) },
 		"jobs": func(p *terminal.Printer) {
-			report.Jobs(p, []job.Job{good.State(), past.State(), bad.State()}, map[string]string{"acme": "Acme"}, now)
+			labels := map[job.ID]report.Label{first: {Title: "Cats in raincoats", Models: []string{"sd15.safetensors", "cats.safetensors"}}}
+			report.Jobs(p, []job.Job{good.State(), past.State(), bad.State()}, map[string]string{"acme": "Acme"}, labels, now)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,7 +1,6 @@
 package inspect
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/config/amount"
 	"github.com/millrace-dev/millrace/internal/domain/credit"
+	"github.com/millrace-dev/millrace/internal/engine/ordered"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 )
 
@@ -81,23 +81,18 @@ func (e Entry) Text() string {
 
 // compactJSON writes the members of a JSON object on one line.
 func compactJSON(raw json.RawMessage) string {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
+	members, err := ordered.Members(raw)
+	if err != nil {
 		return string(raw)
 	}
-	var parts []string
-	for dec.More() {
-		var value json.RawMessage
-		key, err := dec.Token()
-		if err != nil || dec.Decode(&value) != nil {
-			return string(raw)
-		}
-		text := string(value)
+	parts := make([]string, len(members))
+	for i, m := range members {
+		text := string(m.Raw)
 		var plain string
-		if json.Unmarshal(value, &plain) == nil {
+		if json.Unmarshal(m.Raw, &plain) == nil {
 			text = plain
 		}
-		parts = append(parts, fmt.Sprintf("%v %s", key, text))
+		parts[i] = m.Name + " " + text
 	}
 	return strings.Join(parts, ", ")
 }

@@ -256,14 +256,14 @@ func covered(spans []NodeSpan, from time.Time) time.Duration {
 	return sum
 }
 
-// NameClasses fills in the classes of cached nodes, whose events do not name them, from the submitted graph.
+// NameClasses fills in the classes of cached nodes, whose events do not name them, from the graph that runs.
 // A nil source leaves them empty.
 func (t *Timeline) NameClasses(source *job.Source) error {
 	if source == nil {
 		return nil
 	}
 	var graph map[string]graphNode
-	if err := json.Unmarshal(source.Prompt, &graph); err != nil {
+	if err := json.Unmarshal(source.Runs(), &graph); err != nil {
 		return fmt.Errorf("read a graph: %w", err)
 	}
 	for i := range t.Nodes {

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 	"github.com/millrace-dev/millrace/internal/postgres/operatestore"
+	"github.com/millrace-dev/millrace/projections/jobindex"
 	"github.com/millrace-dev/millrace/projections/jobs"
 )
 
@@ -48,9 +50,10 @@ func waitForView(ctx context.Context, pool *postgres.Pool) error {
 
 // listed is a page of jobs, newest first, with the texts shown beside them.
 type listed struct {
-	jobs  []job.Job
-	names map[string]string // of accounts, by their ids
-	now   time.Time
+	jobs   []job.Job
+	names  map[string]string // of accounts, by their ids
+	labels map[job.ID]report.Label
+	now    time.Time
 }
 
 // search returns the jobs that f selects from the view, newest first.
@@ -76,6 +79,26 @@ func (s Service) search(ctx context.Context, f filter, limit int) (l listed, err
 	}
 	l.jobs, err = jobs.Find(ctx, s.Pool, q)
 	return l, err
+}
+
+// labels returns the titles and models of jobs from the index of the console. A job without a title is named by its first
+// classes.
+func (s Service) labels(ctx context.Context, listed []job.Job) (map[job.ID]report.Label, error) {
+	ids := make([]job.ID, len(listed))
+	for i, j := range listed {
+		ids[i] = j.ID
+	}
+	known, err := jobindex.NewReader(s.Pool).Descriptions(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	const few = 3
+	labels := make(map[job.ID]report.Label, len(known))
+	for id, d := range known {
+		classes := strings.Join(d.Classes[:min(len(d.Classes), few)], ", ")
+		labels[id] = report.Label{Title: cmp.Or(d.Title, classes), Models: d.Models}
+	}
+	return labels, nil
 }
 
 func statesOf(names []string) ([]job.State, error) {
@@ -117,9 +140,15 @@ var list = action.Of[Service, listParams, listed]{
 		}},
 	},
 	Do: func(ctx context.Context, s Service, p listParams, _ operate.Attribution) (listed, error) {
-		return s.search(ctx, p.filter, p.Limit)
+		l, err := s.search(ctx, p.filter, p.Limit)
+		if err == nil {
+			l.labels, err = s.labels(ctx, l.jobs)
+		}
+		return l, err
 	},
 	JSON: func(l listed) any { return l.jobs },
 	Body: func(l listed) any { return l.jobs },
-	Show: func(out *terminal.Printer, _ listParams, l listed) { report.Jobs(out, l.jobs, l.names, l.now) },
+	Show: func(out *terminal.Printer, _ listParams, l listed) {
+		report.Jobs(out, l.jobs, l.names, l.labels, l.now)
+	},
 }.Untyped()

@@ -15,8 +15,15 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/terminal"
 )
 
-// Jobs writes a listing of jobs. names maps ids of accounts to their names.
-func Jobs(p *terminal.Printer, jobs []job.Job, names map[string]string, now time.Time) {
+// Label describes a job in a list.
+type Label struct {
+	Title  string
+	Models []string // files of the models that its graph loads
+}
+
+// Jobs writes a listing of jobs. names maps ids of accounts to their names. The last column has a job's title, its models,
+// and its error or the nodes that it runs.
+func Jobs(p *terminal.Printer, jobs []job.Job, names map[string]string, labels map[job.ID]Label, now time.Time) {
 	if len(jobs) == 0 {
 		p.Line("no job matches", terminal.Faint)
 		return
@@ -25,6 +32,9 @@ func Jobs(p *terminal.Printer, jobs []job.Job, names map[string]string, now time
 	for i, j := range jobs {
 		name := names[j.Account]
 		name = cmp.Or(name, j.Account)
+		label := labels[j.ID]
+		what := []string{publicID(j), label.Title, strings.Join(label.Models, ", "), remark(j)}
+		what = slices.DeleteFunc(what, func(text string) bool { return text == "" })
 		rows[i] = []terminal.Cell{
 			{Text: string(j.ID)},
 			{Text: string(j.State), Style: styleOf(string(j.State))},
@@ -32,10 +42,10 @@ func Jobs(p *terminal.Printer, jobs []job.Job, names map[string]string, now time
 			{Text: j.SubmittedAt.UTC().Format("01-02 15:04:05")},
 			{Text: runTime(j, now), Right: true},
 			{Text: fmt.Sprintf("%d/%d", j.NodesDone, j.NodesTotal), Right: true},
-			{Text: strings.TrimSpace(publicID(j) + " " + remark(j))},
+			{Text: strings.Join(what, " · ")},
 		}
 	}
-	p.Table([]string{"JOB", "STATE", "ACCOUNT", "SUBMITTED", "TOOK", "NODES", ""}, rows)
+	p.Table([]string{"JOB", "STATE", "ACCOUNT", "SUBMITTED", "TOOK", "NODES", "WHAT"}, rows)
 }
 
 // publicID returns the id by which clients know a job, if it differs from the job's id.

@@ -32,14 +32,16 @@ var usage = action.Of[*Service, operate.Period, []serverusage.Day]{
 		for i, d := range days {
 			rows[i] = []terminal.Cell{
 				{Text: d.Day.Format(time.DateOnly)},
-				{Text: d.Account},
+				{Text: terminal.OrDash(d.Account)},
 				{Text: d.URL},
 				{Text: fmt.Sprint(d.Segments), Right: true},
 				{Text: fmt.Sprint(d.GivenUp), Right: true},
 				{Text: inspect.Span(time.Duration(d.Millis) * time.Millisecond), Right: true},
 				{Text: "$" + amount.Dollars(d.Cost), Right: true},
+				{Text: inspect.Span(time.Duration(d.Idle) * time.Millisecond), Right: true},
+				{Text: "$" + amount.Dollars(d.IdleCost), Right: true},
 			}
 		}
-		out.Table([]string{"DAY", "ACCOUNT", "SERVER", "SEGMENTS", "GIVEN UP", "TIME", "COST"}, rows)
+		out.Table([]string{"DAY", "ACCOUNT", "SERVER", "SEGMENTS", "GIVEN UP", "TIME", "COST", "IDLE", "ITS COST"}, rows)
 	},
 }.Untyped()

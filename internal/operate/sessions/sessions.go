@@ -6,7 +6,6 @@ import (
 	"context"
 
 	"github.com/millrace-dev/millrace/internal/domain/session"
-	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/action"
 	"github.com/millrace-dev/millrace/internal/operate/terminal"
@@ -85,7 +84,7 @@ var End = action.Of[Service, endParams, []session.Session]{
 		}},
 	},
 	Do: func(ctx context.Context, o Service, p endParams, by operate.Attribution) ([]session.Session, error) {
-		ended, err := o.store.End(ctx, p.Session, eventlog.Meta{Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID})
+		ended, err := o.store.End(ctx, p.Session, by.Meta())
 		if err != nil {
 			return nil, err
 		}
@@ -102,9 +101,9 @@ var End = action.Of[Service, endParams, []session.Session]{
 }.Untyped()
 
 func show(out *terminal.Printer, all []session.Session) {
-	out.Columns([]string{"ID", "PERSON", "ROLE", "ACCOUNT", "SINCE", "EXPIRES", "ENDED"}, func(row func(...any)) {
+	out.Columns([]string{"ID", "PERSON", "ROLE", "ACCOUNT", "SINCE", "LAST USED", "EXPIRES", "ENDED"}, func(row func(...any)) {
 		for _, s := range all {
-			row(s.ID, s.Name, s.Role, s.AccountName, &s.CreatedAt, &s.ExpiresAt, s.EndedAt)
+			row(s.ID, s.Name, s.Role, s.AccountName, &s.CreatedAt, s.LastUsed, &s.ExpiresAt, s.EndedAt)
 		}
 	})
 }

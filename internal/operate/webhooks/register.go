@@ -36,7 +36,7 @@ var register = action.Of[*Service, registerParams, registered]{
 			return registered{}, err
 		}
 		request := webhook.Request{URL: &p.URL, Events: p.Events, Description: p.Description}
-		made, secret, err := o.Endpoints.Register(ctx, p.Account, request, webhook.By(by))
+		made, secret, err := o.Endpoints.Register(ctx, p.Account, request, by)
 		return registered{Webhook{p.Account, made.Endpoint}, secret}, err
 	},
 	Show: func(out *terminal.Printer, _ registerParams, r registered) {
@@ -65,7 +65,7 @@ var rotate = action.Of[*Service, named, string]{
 		if err != nil {
 			return "", err
 		}
-		secret, _, err := o.Endpoints.Rotate(ctx, owner, id, webhook.DefaultOverlap, webhook.By(by))
+		secret, _, err := o.Endpoints.Rotate(ctx, owner, id, webhook.DefaultOverlap, by)
 		return secret, err
 	},
 	Show: func(out *terminal.Printer, _ named, secret string) { out.Printf("%s\n", secret) },
@@ -102,11 +102,11 @@ func verb(name, short string) action.For[*Service] {
 			switch name {
 			case "enable", "disable":
 				enabled := name == "enable"
-				_, err = o.Endpoints.Change(ctx, owner, id, webhook.Request{Enabled: &enabled}, webhook.By(by))
+				_, err = o.Endpoints.Change(ctx, owner, id, webhook.Request{Enabled: &enabled}, by)
 			case "test":
-				_, err = o.Endpoints.Test(ctx, owner, id, webhook.By(by))
+				_, err = o.Endpoints.Test(ctx, owner, id, by)
 			default:
-				err = o.Endpoints.Remove(ctx, owner, id, webhook.By(by))
+				err = o.Endpoints.Remove(ctx, owner, id, by)
 			}
 			return done{Webhook: id, Done: name}, err
 		},

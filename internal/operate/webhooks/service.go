@@ -90,5 +90,5 @@ func (o *Service) replay(ctx context.Context, id webhook.ID, only *uuid.UUID, by
 	if err != nil {
 		return 0, err
 	}
-	return o.Endpoints.Replay(ctx, owner, id, only, webhook.By(by))
+	return o.Endpoints.Replay(ctx, owner, id, only, by)
 }

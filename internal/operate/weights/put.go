@@ -188,10 +188,6 @@ func (o *Service) putFile(ctx context.Context, p putParams, by operate.Attributi
 	if err != nil {
 		return result{}, err
 	}
-	former, err := o.former(ctx, spec)
-	if err != nil {
-		return result{}, err
-	}
 	in, err := o.Assets.Receive(ctx, p.Account, p.Hash.Ref)
 	if err != nil {
 		return result{}, err
@@ -206,7 +202,7 @@ func (o *Service) putFile(ctx context.Context, p putParams, by operate.Attributi
 		return result{}, err
 	}
 	w := weightOf(made.Asset)
-	return result{Weight: &w, Same: made.Existing}, o.forget(ctx, former, made.Asset, by)
+	return result{Weight: &w, Same: made.Existing}, nil
 }
 
 // former returns the weight of the same account, folder and name, or nil.
@@ -219,18 +215,6 @@ func (o *Service) former(ctx context.Context, spec asset.Spec) (*asset.Weight, e
 		}
 	}
 	return nil, err
-}
-
-// forget deletes a weight that has lost its name to another one. It stays, without a name, while an unfinished job needs it.
-func (o *Service) forget(ctx context.Context, former *asset.Weight, made asset.Asset, by operate.Attribution) error {
-	if former == nil || former.ID == made.ID {
-		return nil
-	}
-	err := o.Assets.DeleteBy(ctx, former.Account, former.ID, asset.By{Actor: by.Actor, Reason: by.Reason}, by.RequestID)
-	if fault.Is(err, fault.NotFound) || fault.CodeOf(err) == fault.CodeAssetInUse {
-		return nil
-	}
-	return err
 }
 
 // weightOf returns an asset as a weight.
@@ -291,7 +275,7 @@ func (o *Service) putURL(ctx context.Context, p putParams, by operate.Attributio
 	if err != nil || !p.Wait {
 		return result{Download: progressOf(accepted)}, err
 	}
-	return o.await(ctx, accepted, spec, former, by)
+	return o.await(ctx, accepted, spec)
 }
 
 func progressOf(d download.Download) *progress {
@@ -306,8 +290,7 @@ func progressOf(d download.Download) *progress {
 const pollEvery = 500 * time.Millisecond
 
 // await waits for the end of a download. The download goes on when the command ends.
-func (o *Service) await(ctx context.Context, d download.Download, spec asset.Spec, former *asset.Weight, by operate.Attribution,
-) (result, error) {
+func (o *Service) await(ctx context.Context, d download.Download, spec asset.Spec) (result, error) {
 	if o.Session.Remark != nil {
 		o.Session.Remark("a worker fetches " + spec.Place.Filename + " as download " + string(d.ID))
 	}
@@ -329,7 +312,7 @@ func (o *Service) await(ctx context.Context, d download.Download, spec asset.Spe
 	if err != nil || w == nil { // it was removed in the meantime
 		return result{Download: progressOf(d)}, err
 	}
-	return result{Weight: w, Same: d.Done.Found}, o.forget(ctx, former, asset.Asset{ID: w.ID}, by)
+	return result{Weight: w, Same: d.Done.Found}, nil
 }
 
 type downloadParams struct {

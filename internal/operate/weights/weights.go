@@ -49,7 +49,7 @@ name, or FOLDER/NAME.
   millrace weights list
   millrace weights where sd_xl_base_1.0.safetensors
   millrace weights rm checkpoints/sd_xl_base_1.0.safetensors`,
-	Actions: []action.For[*Service]{put, list, where, get, remove, downloaded},
+	Actions: []action.For[*Service]{put, list, where, get, Remove, downloaded},
 }
 
 // all is the name of all accounts in commands and requests.
@@ -134,36 +134,32 @@ func print(out *terminal.Printer, found ...asset.Weight) {
 	})
 }
 
-// copied is a copy of a weight, with the servers that have it.
-type copied struct {
+// Copied is a copy of a weight, with the servers that have it.
+type Copied struct {
 	server.Copy
 
 	Servers []string `json:"servers"` // addresses
 }
 
-var where = action.Of[*Service, chosen, []copied]{
-	Spec: action.Spec{
-		ID: "adminWeightCopies", Route: "GET /weights/{weight}/copies", Schema: "AdminWeightCopy", Member: "copies", List: true,
-		Summary:  "List the copies of a weight that were brought to servers, or are being brought.",
-		Refusal:  map[int]string{409: "Several weights have this name."},
-		Commands: []action.Command{{Use: "where WEIGHT", Short: "Show to which servers a weight was brought"}},
-	},
-	Do: func(ctx context.Context, o *Service, p chosen, _ operate.Attribution) ([]copied, error) {
-		w, err := o.find(ctx, p)
-		if err != nil {
-			return nil, err
-		}
-		copies, err := o.Servers.Copies(ctx, "")
-		if err != nil {
-			return nil, err
-		}
-		servers, err := o.Servers.Servers(ctx)
-		found := []copied{}
+// Weights returns the weights of all accounts.
+func (o *Service) Weights(ctx context.Context) ([]asset.Weight, error) {
+	return o.Store.Weights(ctx, nil)
+}
+
+// Copies returns the copies of a weight, from one reading of those of all.
+func (o *Service) Copies(ctx context.Context) (of func(asset.Weight) []Copied, err error) {
+	copies, err := o.Servers.Copies(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	servers, err := o.Servers.Servers(ctx)
+	return func(w asset.Weight) []Copied {
+		found := []Copied{}
 		for _, c := range copies {
 			if c.Hash != w.Hash || c.Folder != w.Folder || c.Name != w.Name {
 				continue
 			}
-			one := copied{Copy: c, Servers: []string{}}
+			one := Copied{Copy: c, Servers: []string{}}
 			for _, s := range servers {
 				if s.Target() == c.Target {
 					one.Servers = append(one.Servers, s.URL)
@@ -171,9 +167,29 @@ var where = action.Of[*Service, chosen, []copied]{
 			}
 			found = append(found, one)
 		}
-		return found, err
+		return found
+	}, err
+}
+
+var where = action.Of[*Service, chosen, []Copied]{
+	Spec: action.Spec{
+		ID: "adminWeightCopies", Route: "GET /weights/{weight}/copies", Schema: "AdminWeightCopy", Member: "copies", List: true,
+		Summary:  "List the copies of a weight that were brought to servers, or are being brought.",
+		Refusal:  map[int]string{409: "Several weights have this name."},
+		Commands: []action.Command{{Use: "where WEIGHT", Short: "Show to which servers a weight was brought"}},
 	},
-	Show: func(out *terminal.Printer, _ chosen, found []copied) {
+	Do: func(ctx context.Context, o *Service, p chosen, _ operate.Attribution) ([]Copied, error) {
+		w, err := o.find(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		of, err := o.Copies(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return of(w), nil
+	},
+	Show: func(out *terminal.Printer, _ chosen, found []Copied) {
 		out.Columns([]string{"FOLDER OF MODELS", "STATE", "BYTES", "SINCE", "USED", "SERVERS", "PROBLEM"}, func(row func(...any)) {
 			for _, c := range found {
 				row(c.Target, c.State, c.Done, c.Since.Format(time.DateTime), c.UsedAt.Format(time.DateTime),
@@ -183,13 +199,17 @@ var where = action.Of[*Service, chosen, []copied]{
 	},
 }.Untyped()
 
-var remove = action.Of[*Service, chosen, asset.Weight]{
+// Remove removes a weight.
+var Remove = action.Of[*Service, chosen, asset.Weight]{
 	Spec: action.Spec{
-		ID: "adminRemoveWeight", Route: "DELETE /weights/{weight}", Reason: action.Optional, Schema: "AdminWeight",
+		ID: "adminRemoveWeight", Route: "DELETE /weights/{weight}", Page: "/weights/:weight/remove", Reason: action.Optional,
+		Schema:  "AdminWeight",
 		Summary: "Remove a weight. Servers that have a copy keep it.",
 		Refusal: map[int]string{409: "Several weights have this name."},
 		Commands: []action.Command{{
 			Use: "rm WEIGHT", Short: "Remove a weight; servers that have a copy keep it",
+			Label: "Remove", Danger: true,
+			Warning: "Jobs that need the file fail where no server has it. Servers that have a copy keep it.",
 		}},
 	},
 	Do: func(ctx context.Context, o *Service, p chosen, by operate.Attribution) (asset.Weight, error) {
@@ -202,6 +222,7 @@ var remove = action.Of[*Service, chosen, asset.Weight]{
 	Show: func(out *terminal.Printer, _ chosen, w asset.Weight) {
 		out.Printf("removed %s\n", terminal.Clean(w.Path()))
 	},
+	Back: func(chosen, asset.Weight) string { return "/weights" },
 }.Untyped()
 
 // nameOf returns the name that a command or a request gives, or the last part of a path.

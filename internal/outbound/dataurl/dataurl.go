@@ -1,9 +1,11 @@
-// Package dataurl reads data: URLs (RFC 2397).
+// Package dataurl reads and writes data: URLs (RFC 2397).
 package dataurl
 
 import (
 	"encoding/base64"
 	"errors"
+	"mime"
+	"net/http"
 	"net/url"
 	"strings"
 )
@@ -21,6 +23,15 @@ func Is(text string) bool {
 }
 
 const scheme = "data:"
+
+// Format returns a content as a data: URL. Instead of a media type that says nothing, it has the one that the content looks like.
+func Format(mediaType string, content []byte) string {
+	media, _, err := mime.ParseMediaType(mediaType)
+	if err != nil || media == "application/octet-stream" {
+		media, _, _ = strings.Cut(http.DetectContentType(content), ";")
+	}
+	return scheme + media + ";base64," + base64.StdEncoding.EncodeToString(content)
+}
 
 // URL is a data: URL.
 type URL struct {

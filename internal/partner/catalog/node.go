@@ -62,3 +62,31 @@ func (m *Model) NodeOutputs() []NodeOutput {
 	}
 	return []NodeOutput{{Name: "files", Type: NodeFile, From: m.Hosting.Assets}, answer}
 }
+
+// Kind is what a model makes.
+type Kind string
+
+// The kinds of models.
+const (
+	KindImage Kind = "image"
+	KindVideo Kind = "video"
+	KindAudio Kind = "audio"
+	KindText  Kind = "text"
+	KindFile  Kind = "file" // anything else
+)
+
+// Kind returns what the first output of the model's node holds.
+func (m *Model) Kind() Kind {
+	media, _, _ := strings.Cut(m.ContentType, "/")
+	switch first := m.NodeOutputs()[0]; {
+	case first.Type == NodeImage || first.Type == NodeFile && media == "image":
+		return KindImage
+	case first.Type == NodeText:
+		return KindText
+	case first.Name == "video" || media == "video":
+		return KindVideo
+	case first.Name == "audio" || media == "audio":
+		return KindAudio
+	}
+	return KindFile
+}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
-	"github.com/millrace-dev/millrace/internal/engine/node/remote"
+	"github.com/millrace-dev/millrace/internal/engine/ordered"
 	"github.com/millrace-dev/millrace/internal/partner/catalog"
 )
 
@@ -60,7 +60,7 @@ func fields(m *catalog.Model) ([]field, error) {
 	if len(schema.Properties) == 0 {
 		return nil, nil
 	}
-	properties, err := remote.Members(schema.Properties)
+	properties, err := ordered.Members(schema.Properties)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func fields(m *catalog.Model) ([]field, error) {
 	return list, nil
 }
 
-func fieldOf(m remote.Member, required bool, media string) (field, error) {
+func fieldOf(m ordered.Member, required bool, media string) (field, error) {
 	var p property
 	if string(m.Raw) != "true" { // "anything"
 		if err := json.Unmarshal(m.Raw, &p); err != nil {

@@ -1,6 +1,7 @@
 package assetstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,6 +39,7 @@ type upload struct {
 type freeName struct {
 	overwrite bool
 	exact     bool
+	deletes   bool // a file with other bytes that loses its name
 	asked     asset.Place
 	taken     map[asset.Place]files.Entry // files that have one of the first names
 }
@@ -58,7 +60,8 @@ func (u *upload) Size() int {
 func (s *Store) Create(ctx context.Context, n asset.New) (asset.Stored, error) {
 	var free *freeName
 	if n.Place != nil && n.Naming != asset.TakesName {
-		free = &freeName{overwrite: n.Naming == asset.MovesName, exact: n.Naming == asset.KeepsName, asked: *n.Place}
+		moves := n.Naming == asset.MovesName
+		free = &freeName{overwrite: moves, deletes: moves, exact: n.Naming == asset.KeepsName, asked: *n.Place}
 	}
 	u, err := s.create(ctx, n, free)
 	if err != nil {
@@ -270,6 +273,11 @@ func (s *Store) addUpload(ctx context.Context, tx postgres.Tx, c *eventstore.Cha
 		if u.existing != nil {
 			return s.keep(c, u)
 		}
+		if former, has := u.free.taken[*n.Place]; has && u.free.deletes {
+			if err := deleteFormer(ctx, tx, c, u.New, former.Asset); err != nil {
+				return err
+			}
+		}
 		path := files.Join(*n.Place)
 		n.FilePath = &path
 	}
@@ -288,6 +296,21 @@ func (s *Store) addUpload(ctx context.Context, tx postgres.Tx, c *eventstore.Cha
 	u.created, err = s.add(rows, c, n)
 	u.hadBytes = had
 	return err
+}
+
+// deleteFormer deletes the file whose name a new one takes. It stays, without a name, while an unfinished job needs it.
+func deleteFormer(ctx context.Context, tx postgres.Tx, c *eventstore.Changes, n asset.New, former asset.ID) error {
+	var inUse bool
+	err := tx.QueryRow(ctx, lockFile, string(former), n.Account).Scan(&inUse)
+	if inUse || errors.Is(err, pgx.ErrNoRows) { // or it has ended
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	c.Queue(`delete from files where asset_id = $1`, string(former))
+	meta := eventlog.Meta{Actor: cmp.Or(n.By.Actor, n.Account), Reason: n.By.Reason, RequestID: n.RequestID}
+	return c.Append(ending(former, n.Account, asset.TypeDeleted, asset.DeletedV1{}, meta))
 }
 
 // keep answers an upload with the file that has its name and its bytes, whose deadline may move to a later time.

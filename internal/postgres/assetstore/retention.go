@@ -2,8 +2,10 @@ package assetstore
 
 import (
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/eventlog"
@@ -93,7 +95,7 @@ func assetIDs(in []asset.ID) []string {
 // minutes and block requests that use one of its keys again.
 const keysAtOnce = 10_000
 
-// Forget deletes expired idempotency keys, and pins of jobs that have ended.
+// Forget deletes expired idempotency keys and resumable uploads, and pins of jobs that have ended.
 func (s *Store) Forget(ctx context.Context) error {
 	for gone := int64(keysAtOnce); gone == keysAtOnce; {
 		tag, err := s.pool.Exec(ctx, `delete from idempotency_keys where (account, operation, key) in (select account, operation, key
@@ -102,6 +104,9 @@ func (s *Store) Forget(ctx context.Context) error {
 			return postgres.Classify(err, "forget spent keys")
 		}
 		gone = tag.RowsAffected()
+	}
+	if _, err := s.pool.Exec(ctx, `delete from uploads where expires_at <= now()`); err != nil {
+		return postgres.Classify(err, "forget expired uploads")
 	}
 	_, err := s.pool.Exec(ctx, `delete from asset_holds h where not exists (select from job_slots s where s.job_id = h.job_id)
 		and not exists (select from job_queue q where q.job_id = h.job_id)`)
@@ -129,10 +134,70 @@ func (s *Store) Referenced(ctx context.Context, refs []blob.Ref) (map[blob.Ref]b
 	}, `
 		select h from unnest($1::bytea[]) h where exists (select from files where hash = h)
 			or exists (select from files where thumbnail = h)
-			or exists (select from userdata where hash = h)
+			or exists (select from userdata where hash = h) or exists (select from uploads where pieces @> array[h])
 			or exists (select from job_archives where archive = h) or exists (select from job_archives where document = h)
 			or exists (select from deployment_versions where digest = h)
 		union all
 		select decode(substr(n, 8), 'hex') from unnest($2::text[]) n where exists (
 			select from events where type = 'job.submitted.v1' and `+documentBlob+` = n and `+documentBlob+` is not null)`, hashes, names)
+}
+
+// BlobLocks keep removals and touches of one blob apart across all processes of a deployment. They implement
+// bucket.Locks.
+//
+// A lock is a transaction, which occupies its connection during requests to the bucket. A slow bucket must not occupy
+// the whole pool, so locks use at most a third of the connections; further locks wait.
+type BlobLocks struct {
+	pool *pgxpool.Pool
+	free chan struct{} // one element for each connection in use
+}
+
+// NewBlobLocks returns the locks in pool's database.
+func NewBlobLocks(pool *pgxpool.Pool) *BlobLocks {
+	return &BlobLocks{pool: pool, free: make(chan struct{}, max(1, pool.Config().MaxConns/3))}
+}
+
+// lockOfBlobs distinguishes these advisory locks from those of names and bytes.
+const lockOfBlobs = 17
+
+// A lock that is held for longer than maxLockTime is released: the operation of its holder is canceled first. In any
+// case, the server ends the transaction, and the lock with it, after idleFor without a statement.
+const (
+	maxLockTime = 12 * time.Second // time for some requests to a slow bucket
+	idleFor     = 30 * time.Second
+)
+
+// Shared runs fn concurrently with other shared holders. fn may make a few requests, but no transfer.
+func (l *BlobLocks) Shared(ctx context.Context, ref blob.Ref, fn func(context.Context) error) error {
+	return l.with(ctx, `pg_advisory_xact_lock_shared`, ref, fn)
+}
+
+// Exclusive runs fn alone.
+func (l *BlobLocks) Exclusive(ctx context.Context, ref blob.Ref, fn func(context.Context) error) error {
+	return l.with(ctx, `pg_advisory_xact_lock`, ref, fn)
+}
+
+func (l *BlobLocks) with(ctx context.Context, lock string, ref blob.Ref, fn func(context.Context) error) error {
+	select {
+	case l.free <- struct{}{}:
+		defer func() { <-l.free }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	var failed error // the error of fn, which is not of the database
+	err := postgres.Snapshot(ctx, l.pool, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, `select set_config('idle_in_transaction_session_timeout', $3, true), `+lock+`(hashtextextended($1, $2))`,
+			ref.Hex(), lockOfBlobs, postgres.Millis(idleFor))
+		if err != nil {
+			return err
+		}
+		held, cancel := context.WithTimeout(ctx, maxLockTime)
+		defer cancel()
+		failed = fn(held)
+		return failed
+	})
+	if failed != nil {
+		return failed
+	}
+	return postgres.Classify(err, "lock a blob")
 }

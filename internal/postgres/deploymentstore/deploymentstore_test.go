@@ -34,7 +34,7 @@ import (
 
 const acme = "acme"
 
-var by = deployment.By{Actor: "ada", Reason: "a test"}
+var by = eventlog.By{Actor: "ada", Reason: "a test"}
 
 // fixture is a service over an empty database.
 type fixture struct {

@@ -87,12 +87,16 @@ func (j *Joined[C]) DoAll(ctx context.Context, key string, commands []C) []error
 
 // attempt is one transaction of commands. Why the log refuses a command is found out where it is alone.
 func (j *Joined[C]) attempt(ctx context.Context, key string, commands []C) error {
-	d := j.decide(key, commands)
-	read, decide := d.Read, d.Decide
-	d.Read = func(q *pgx.Batch) {
+	forget := func() {
 		for _, c := range commands {
 			c.outcome().failed, c.outcome().refused = nil, nil
 		}
+	}
+	forget() // of an attempt with others: this one may fail before it reads anything
+	d := j.decide(key, commands)
+	read, decide := d.Read, d.Decide
+	d.Read = func(q *pgx.Batch) {
+		forget()
 		if read != nil {
 			read(q)
 		}

@@ -281,3 +281,21 @@ func TestJoinedCommandsHaveTheirOwnOutcomes(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, earlier)
 }
+
+// A command that failed because of the others is not answered so if the database goes away before it is attempted alone: the others may
+// not have been recorded.
+func TestAJoinedCommandForgetsAnAttemptThatWasNotCommitted(t *testing.T) {
+	t.Parallel()
+	w := newWriting(t)
+	repeated := errors.New("the first one has it")
+	joined := eventstore.NewJoined(w.store, committer.Options{}, func(_ string, notes []*note) eventstore.Decision {
+		if len(notes) == 1 {
+			w.pool.Close()
+		}
+		return eventstore.Decision{Decide: func(context.Context, postgres.Tx, *eventstore.Changes) error { return notes[1].Fail(repeated) }}
+	})
+	for _, err := range joined.DoAll(t.Context(), "acme", []*note{{text: "same"}, {text: "same"}}) {
+		require.Error(t, err)
+		require.NotErrorIs(t, err, repeated)
+	}
+}

@@ -34,11 +34,7 @@ func scanCopy(row pgx.CollectableRow) (c server.Copy, err error) {
 
 // addCopies adds to servers the copies of weights in their folders that are not ready.
 func addCopies(ctx context.Context, db queryer, all []*server.Server) error {
-	reached := false
-	for _, s := range all {
-		reached = reached || s.ModelsFolder != ""
-	}
-	if !reached {
+	if len(all) == 0 {
 		return nil
 	}
 	rows, err := db.Query(ctx, selectCopies+`where state <> 'ready' order by since`)

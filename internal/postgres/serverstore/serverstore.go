@@ -173,6 +173,10 @@ func (st *Store) register(ctx context.Context, r server.Registration, sealed []b
 				id = seen.known[0].ID
 				return renew(c, seen.known[0], r, sealed)
 			}
+			if seen.other != "" {
+				return fault.New(fault.Conflict, fault.CodeServerExists, "the machine %s has registered the server %s already", r.Token.Name,
+					seen.other)
+			}
 			if r.Token != nil && seen.byTokens >= server.MaxByTokens {
 				return fault.New(fault.Exhausted, fault.CodeTooManyServers, "tokens have registered %d servers, the limit", seen.byTokens)
 			}
@@ -191,6 +195,7 @@ type registering struct {
 	admitted bool             // its token, if any, is valid
 	known    []*server.Server // the server of its address, if any
 	byTokens int              // servers that tokens have registered
+	other    string           // the server that the machine of a pool has registered, if any
 }
 
 // queue reads it. The token is locked, so that no registration follows its revocation.
@@ -200,7 +205,8 @@ func (g *registering) queue(q *pgx.Batch, r server.Registration) {
 			_, err := pgx.ForEachRow(rows, []any{&g.admitted}, func() error { return nil })
 			return err
 		})
-		q.Queue(`select count(*) from comfyui_servers where token is not null`).QueryRow(func(row pgx.Row) error { return row.Scan(&g.byTokens) })
+		q.Queue(`select count(*), coalesce(max(url) filter (where token = $1 and $2), '') from comfyui_servers where token is not null`,
+			r.Token.ID, r.Token.Pool != "").QueryRow(func(row pgx.Row) error { return row.Scan(&g.byTokens, &g.other) })
 	}
 	q.Queue(`select `+columns+` from comfyui_servers where url = $1 for update`, r.URL).Query(func(rows pgx.Rows) (err error) {
 		g.known, err = pgx.CollectRows(rows, scan)
@@ -443,6 +449,7 @@ const maxRemoved = 20
 // server had them are planned with them.
 func (st *Store) ForgetClasses(ctx context.Context) error {
 	_, err := st.pool.Exec(ctx, `delete from comfyui_classes c where made_at < now() - interval '30 days'
-		and not exists (select from comfyui_servers s where s.digest = c.digest)`)
+		and not exists (select from comfyui_servers s where s.digest = c.digest)
+		and not exists (select from pools p where p.state ->> 'classes' = c.digest)`)
 	return postgres.Classify(err, "forget classes of servers")
 }

@@ -16,11 +16,11 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
-const tokenColumns = `id::text, name, prefix, created_at, revoked_at, last_used_at, price, hosts`
+const tokenColumns = `id::text, name, prefix, created_at, revoked_at, last_used_at, price, hosts, pool, labels`
 
 func scanToken(row pgx.CollectableRow) (server.Token, error) {
 	var t server.Token
-	err := row.Scan(&t.ID, &t.Name, &t.Prefix, &t.CreatedAt, &t.RevokedAt, &t.LastUsed, &t.Price, &t.Hosts)
+	err := row.Scan(&t.ID, &t.Name, &t.Prefix, &t.CreatedAt, &t.RevokedAt, &t.LastUsed, &t.Price, &t.Hosts, &t.Pool, &t.Labels)
 	return t, err
 }
 
@@ -31,8 +31,9 @@ func (st *Store) AddToken(ctx context.Context, t server.Token, hash server.Token
 	_, err := st.events.Write(ctx, eventstore.Decision{
 		What: "add a registration token",
 		Decide: func(_ context.Context, _ postgres.Tx, c *eventstore.Changes) error {
-			c.Queue(`insert into comfyui_tokens (id, name, prefix, hash, created_at, price, hosts) values ($1, $2, $3, $4, $5, $6, $7)`,
-				t.ID, t.Name, t.Prefix, hash[:], t.CreatedAt, t.Price, t.Hosts)
+			c.Queue(`insert into comfyui_tokens (id, name, prefix, hash, created_at, price, hosts, pool, labels)
+				values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+				t.ID, t.Name, t.Prefix, hash[:], t.CreatedAt, t.Price, orEmpty(t.Hosts), t.Pool, orEmpty(t.Labels))
 			return record(c, t, by, server.TypeTokenCreated, server.TokenCreatedV1{ID: t.ID, Name: t.Name, Hosts: t.Hosts, Price: t.Price})
 		},
 	})

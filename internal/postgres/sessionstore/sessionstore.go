@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/google/uuid"
@@ -157,26 +158,28 @@ func (s *Store) Refuse(ctx context.Context, p session.Person, reason, requestID 
 	return err
 }
 
-const columns = `s.id, s.person, p.name, s.role, coalesce(s.account, ''), s.created_at, s.expires_at, s.ended_at`
+const columns = `s.id, s.person, p.name, s.role, coalesce(s.account, ''), s.created_at, s.expires_at, s.last_used_at, s.ended_at`
 
 func scan(row pgx.Row, more ...any) (found session.Session, err error) {
 	to := []any{
-		&found.ID, &found.Person, &found.Name, &found.Role, &found.Account, &found.CreatedAt, &found.ExpiresAt, &found.EndedAt,
+		&found.ID, &found.Person, &found.Name, &found.Role, &found.Account, &found.CreatedAt, &found.ExpiresAt, &found.LastUsed, &found.EndedAt,
 	}
 	err = row.Scan(append(to, more...)...)
 	found.CreatedAt, found.ExpiresAt = found.CreatedAt.UTC(), found.ExpiresAt.UTC()
 	return found, err
 }
 
-// Find implements session.Store, with one query by the unique hash.
+// Find implements session.Store, with one query by the unique hash and, at most once a minute, a second one that records
+// the use.
 func (s *Store) Find(ctx context.Context, hash account.KeyHash) (session.Session, error) {
 	var id account.Identity
-	var suspended bool
+	var suspended, noted bool
 	found, err := scan(s.pool.QueryRow(ctx, `select `+columns+`, coalesce(a.tier, ''), coalesce(a.active, false),
-			coalesce(a.suspended, false), not coalesce(a.router, true), a.router_models, coalesce(a.router_denied, '{}')
+			coalesce(a.suspended, false), not coalesce(a.router, true), a.router_models, coalesce(a.router_denied, '{}'),
+			coalesce(s.last_used_at > now() - interval '1 minute', false)
 		from sessions s join people p on p.id = s.person left join accounts a on a.id = s.account
 		where s.hash = $1 and s.ended_at is null and s.expires_at > now()`, hash[:]),
-		&id.Tier, &id.Active, &suspended, &id.Access.Off, &id.Access.Models, &id.Access.Denied)
+		&id.Tier, &id.Active, &suspended, &id.Access.Off, &id.Access.Models, &id.Access.Denied, &noted)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return session.Session{}, fault.Wrap(err, fault.NotFound, "", "no such session")
@@ -185,9 +188,21 @@ func (s *Store) Find(ctx context.Context, hash account.KeyHash) (session.Session
 	case suspended:
 		return session.Session{}, account.Suspended()
 	}
+	if !noted {
+		s.noteUse(ctx, hash)
+	}
 	id.Account, id.Scopes = found.Account, found.Role.Scopes()
 	found.Identity = id
 	return found, nil
+}
+
+// noteUse records that a session was used. The session is valid even if this fails: reads continue on a database that is
+// read-only.
+func (s *Store) noteUse(ctx context.Context, hash account.KeyHash) {
+	if _, err := s.pool.Exec(ctx, `update sessions set last_used_at = now() where hash = $1
+		and (last_used_at is null or last_used_at <= now() - interval '1 minute')`, hash[:]); err != nil {
+		slog.WarnContext(ctx, "last use of a session not recorded", "error", err)
+	}
 }
 
 // SignOut implements session.Store.

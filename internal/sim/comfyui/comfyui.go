@@ -32,7 +32,8 @@ type Options struct {
 	Models      string        // folder of models, whose checkpoints it has besides; "" = none
 	Without     []string      // classes that it does not have
 	Classes     []*node.Class // that it has besides
-	Pack        bool          // the node pack for lossless values is installed
+	Pack        bool          // the node pack of this repository is installed
+	NoBLAKE3    bool          // it can check no BLAKE3, as on releases that do not require the library
 	Tooling     bool          // the node pack through which a painting program sends pictures is installed
 	Media       *ffmpeg.Tool  // for classes of sound and video; nil = there are none
 	Step        time.Duration // of a sampler; default 1 ms
@@ -182,6 +183,7 @@ func (s *Server) routes() {
 	s.mux.HandleFunc("GET /extensions/{pack}/{file}", s.webFile)
 	if s.opts.Pack {
 		s.mux.HandleFunc("POST /lossless/remove", s.removeFiles)
+		s.mux.HandleFunc("POST /lossless/fetch", s.fetchWeight)
 	}
 	s.mux.HandleFunc("POST /sim/faults/{name}", s.control)
 	s.mux.HandleFunc("DELETE /sim/faults", func(http.ResponseWriter, *http.Request) { s.Clear() })

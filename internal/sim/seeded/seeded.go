@@ -24,6 +24,12 @@ const few = 200
 // Run runs a simulation for each seed, in a bubble of its own.
 func Run(t *testing.T, simulate func(t *testing.T, random *rand.Rand)) {
 	t.Helper()
+	Some(t, few, simulate)
+}
+
+// Some is Run with another default number of seeds, for simulations that take long.
+func Some(t *testing.T, few uint64, simulate func(t *testing.T, random *rand.Rand)) {
+	t.Helper()
 	first, count := uint64(1), number(t, "MILLRACE_SEEDS", few)
 	if os.Getenv("MILLRACE_SEED") != "" {
 		first, count = number(t, "MILLRACE_SEED", 0), 1

@@ -146,6 +146,20 @@ func PutBytes(ctx context.Context, s Store, data []byte) (Ref, error) {
 	return stored.Ref, err
 }
 
+// GetBytes returns the blob that a digest names, of a larger one the first limit bytes.
+func GetBytes(ctx context.Context, s Store, name string, limit int64) ([]byte, error) {
+	ref, err := ParseRef(name)
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.Open(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return io.ReadAll(io.LimitReader(r, limit))
+}
+
 // Verify reads and checks the whole blob and returns its size.
 func Verify(ctx context.Context, s Store, ref Ref) (int64, error) {
 	r, err := s.Open(ctx, ref)

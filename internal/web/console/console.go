@@ -38,13 +38,21 @@ type Pages struct {
 	files []File
 }
 
-//go:embed frame.html parts.html style.css files
+//go:embed frame.html parts.html logo.html style.css files
 var layout embed.FS
+
+// Style is the stylesheet, and Logo the mark of Millrace that it styles, for a page outside the console that looks like one in it.
+var (
+	//go:embed style.css
+	Style template.CSS
+	//go:embed logo.html
+	Logo template.HTML
+)
 
 // New returns the layout of all pages, to which their packages add the templates of their pages.
 func New() *Pages {
 	p := &Pages{named: map[string]*template.Template{}}
-	p.frame = template.Must(template.New("frame.html").Funcs(functions).ParseFS(layout, "frame.html", "parts.html", "style.css"))
+	p.frame = template.Must(template.New("frame.html").Funcs(functions).ParseFS(layout, "frame.html", "parts.html", "logo.html", "style.css"))
 	common, err := fs.Sub(layout, "files")
 	if err != nil {
 		panic(err) // the directory is part of the program
@@ -60,15 +68,16 @@ func (p *Pages) Add(content fs.FS) {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		if page, is := strings.CutSuffix(path.Base(name), ".html"); is {
-			p.named[page] = template.Must(template.Must(p.frame.Clone()).ParseFS(content, name))
-			return nil
-		}
+		page, is := strings.CutSuffix(path.Base(name), ".html")
 		kind := kinds[path.Ext(name)]
-		if kind == "" {
+		if !is && kind == "" {
 			return nil
 		}
 		raw, err := fs.ReadFile(content, name)
+		if is && err == nil {
+			p.named[page] = template.Must(template.Must(p.frame.Clone()).Parse(labelled(string(raw))))
+			return nil
+		}
 		p.files = append(p.files, File{Name: path.Base(name), Type: kind, Content: raw})
 		return err
 	})
@@ -263,15 +272,9 @@ func (s ShownServer) Reason() string {
 	return ""
 }
 
-// JobLink is a job with the page that shows it.
-type JobLink struct {
-	ID   job.PublicID
-	Page bool // the visitor may see the page of the job
-}
-
 // ShownLease is a segment that runs on a server.
 type ShownLease struct {
-	JobLink
+	ID job.PublicID // of the job
 	server.Lease
 }
 
@@ -308,6 +311,18 @@ var functions = template.FuncMap{
 	"clock": func(t time.Time) template.HTML { return timeTag(t, "clock") },
 	"act":   actAt,
 	"first": firstNames, "money": money, "charged": charged, "callClass": callClass, "millis": millis,
+	"who": func(actor, account string) string {
+		switch {
+		case account == "":
+			return actor
+		case actor == account:
+			return "the account"
+		case actor == "console:"+account:
+			return "the account, in the console"
+		}
+		return actor
+	},
+	"seconds":     func(n int64) string { return inspect.Span(time.Duration(n) * time.Second) },
 	"stampMinute": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") },
 	"size":        amount.Bytes, "used": used, "memory": memory, "when": when,
 }

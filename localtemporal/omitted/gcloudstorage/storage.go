@@ -1,5 +1,5 @@
-// Package storage stands for the client of Google Cloud Storage, in which a Temporal server may archive histories. Local mode
-// archives none: no client is ever made, and what would be done with one fails.
+// Package storage stands for the client of Google Cloud Storage, in which a Temporal server may archive histories. Local mode archives no
+// histories: no client is ever made, and every operation on one would fail.
 package storage
 
 import (

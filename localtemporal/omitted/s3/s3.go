@@ -1,5 +1,5 @@
-// Package s3 stands for the client of S3, in which a Temporal server may archive histories. Local mode archives none: without
-// AWS settings no client is ever asked, and what would be asked of one fails.
+// Package s3 stands for the client of S3, in which a Temporal server may archive histories. Local mode archives no histories: without AWS
+// settings no client is ever used, and every operation on one would fail.
 package s3
 
 import (

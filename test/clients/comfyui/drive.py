@@ -3,6 +3,7 @@ Arguments: the address of the service, a picture, and the directory with the fil
 
 import asyncio
 import json
+import os
 import sys
 import types
 import urllib.request
@@ -82,7 +83,26 @@ async def open_webui_images():
     return {"images": first, "edited": len(edited["data"])}
 
 
+def tuspy():
+    """Sends half of a file, and the rest as another program would that finds the address of the upload."""
+    from tusclient import client
+    content = b"weights " * 40_000
+    path = os.path.join(os.path.dirname(picture), "small.safetensors")
+    with open(path, "wb") as file:
+        file.write(content)
+    uploads = client.TusClient(base + "/uploads")
+    first = uploads.uploader(path, chunk_size=len(content) // 2, metadata={"filename": "small.safetensors", "tags": "models,loras"})
+    first.upload_chunk()
+    second = uploads.uploader(path, chunk_size=len(content), url=first.url)
+    resumed_at = second.offset
+    second.upload()
+    with urllib.request.urlopen(base + "/api/assets/" + first.url.rsplit("/", 1)[1] + "/content") as answer:
+        same = answer.read() == content
+    return {"resumed": resumed_at == len(content) // 2, "same": same}
+
+
 warnings.simplefilter("ignore")
+report["tuspy"] = tuspy()
 report["comfy-api-client"] = asyncio.run(comfy_api_client())
 report["comfy-api-simplified"] = comfy_api_simplified()
 if open_webui:

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"context"
+	"math"
 	"math/bits"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
@@ -142,14 +143,31 @@ func runGrid(ctx context.Context, call *node.Call) (node.Result, error) {
 	frames := call.Frames("images")
 	g := grid{columns: call.Int("columns"), width: call.Int("cell_width"), height: call.Int("cell_height"), gap: call.Int("padding")}
 	if len(frames) == 0 || g.columns < 1 || g.width < 1 || g.height < 1 || g.gap < 0 {
-		// linked values are not checked against the input's range
-		return node.Result{}, fault.New(fault.Invalid, fault.CodeEmptyBatch,
-			"a grid needs at least one image, one column, and cells of at least one pixel")
+		return node.Result{}, g.refusal(len(frames))
 	}
 	return declare.One(g.compose(ctx, declare.Engine(call), frames))
 }
 
 type grid struct{ columns, width, height, gap int }
+
+// refusal is the reason why a grid has no pixels: linked values are not checked against the range of their input.
+func (g grid) refusal(images int) error {
+	empty := fault.New(fault.Invalid, fault.CodeEmptyBatch, "a grid needs at least one image, one column, and cells of at least one pixel")
+	switch {
+	case images == 0:
+		return empty.Raising("ValueError", "Cannot create grid from empty image list")
+	case g.columns == 0:
+		return empty.Raising("ZeroDivisionError", "integer division or modulo by zero")
+	}
+	rows := int(math.Floor(float64(images+g.columns-1) / float64(g.columns)))
+	if g.columns*g.width+(g.columns-1)*g.gap < 0 || rows*g.height+(rows-1)*g.gap < 0 {
+		return empty.Raising("ValueError", "Width and height must be >= 0")
+	}
+	if g.width < 1 || g.height < 1 {
+		return empty.Raising("ValueError", "height and width must be > 0")
+	}
+	return empty
+}
 
 func (g grid) compose(ctx context.Context, e raster.Engine, frames []*raster.Image) (*raster.Image, error) {
 	const most = 1 << 20 // so that sums do not overflow

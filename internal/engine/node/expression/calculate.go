@@ -37,7 +37,7 @@ func Float(value any) (float64, error) {
 		}
 		return f, nil
 	}
-	return 0, invalid("found a list, expected a number")
+	return 0, invalid("found a list or a text, expected a number")
 }
 
 // integer returns booleans and integers as integers, and false for any other value.
@@ -127,7 +127,9 @@ func integers(operator string, a, b *big.Int) (any, error) {
 		return power(a, b)
 	}
 	if b.Sign() == 0 {
-		return nil, invalid("it divides by zero")
+		return nil, zeroDivision(map[string]string{
+			"/": "division by zero", "//": "integer division or modulo by zero", "%": "integer modulo by zero",
+		}[operator])
 	}
 	switch operator {
 	case "/":
@@ -212,7 +214,9 @@ func floats(operator string, a, b float64) (any, error) {
 		return floatPower(a, b)
 	case "/", "//", "%":
 		if b == 0 {
-			return nil, invalid("it divides by zero")
+			return nil, zeroDivision(map[string]string{
+				"/": "float division by zero", "//": "float floor division by zero", "%": "float modulo",
+			}[operator])
 		}
 	default:
 		return nil, invalid("%q takes whole numbers", operator)
@@ -253,7 +257,7 @@ func floatPower(a, b float64) (any, error) {
 		return nil, invalid("an exponent is larger than %d", maxExponent)
 	}
 	if a == 0 && b < 0 {
-		return nil, invalid("it raises zero to a negative power")
+		return nil, zeroDivision("0.0 cannot be raised to a negative power")
 	}
 	if a < 0 && b != math.Trunc(b) {
 		return nil, invalid("it raises a negative number to a fractional power")

@@ -7,7 +7,9 @@ package expression
 import (
 	"fmt"
 	"math/big"
+	"strings"
 
+	"github.com/millrace-dev/millrace/internal/engine/node/python"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -25,17 +27,23 @@ func Eval(source string, variables map[string]any) (any, error) {
 	if len(source) > maxSource {
 		return nil, invalid("it has more than %d bytes", maxSource)
 	}
+	if strings.TrimFunc(source, python.IsSpace) == "" {
+		return nil, invalid("it is empty").Raising("ValueError", "Expression cannot be empty.")
+	}
 	tokens, err := scan(source)
+	if err == nil {
+		err = pairs(tokens)
+	}
 	if err != nil {
 		return nil, err
 	}
-	p := &parser{tokens: tokens}
+	p := &parser{tokens: tokens, source: source}
 	e, err := p.expression()
 	if err != nil {
 		return nil, err
 	}
 	if t := p.peek(); t.kind != end {
-		return nil, invalid("unexpected %q", t.text)
+		return nil, unexpected(t.text)
 	}
 	env := make(environment, len(variables))
 	for name, value := range variables {
@@ -43,7 +51,30 @@ func Eval(source string, variables map[string]any) (any, error) {
 			return nil, err
 		}
 	}
-	return e(env)
+	value, err := e(env)
+	if _, isText := value.(string); isText && err == nil {
+		err = NotNumeric(source, value)
+	}
+	return value, err
+}
+
+// NotNumeric is the error of an expression whose value is a text or a list.
+func NotNumeric(source string, value any) error {
+	return invalid("its value is no number").Raising("ValueError", "Math Expression '%s' must evaluate to a numeric result, got %s: %s",
+		source, python.TypeName(value), python.Repr(value))
+}
+
+// unexpected is the error of a token that does not belong where it is.
+func unexpected(text string) error { return syntax("invalid syntax", "unexpected %q", text) }
+
+// syntax is an error of Python's parser, for expressions of one line.
+func syntax(sentence, format string, args ...any) error {
+	return invalid(format, args...).Raising("SyntaxError", "%s (<unknown>, line 1)", sentence)
+}
+
+// zeroDivision is the error of a division by zero.
+func zeroDivision(sentence string) error {
+	return invalid("it divides by zero").Raising("ZeroDivisionError", "%s", sentence)
 }
 
 // environment holds the variables by name.

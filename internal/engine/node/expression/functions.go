@@ -3,6 +3,8 @@ package expression
 import (
 	"math"
 	"math/big"
+
+	"github.com/millrace-dev/millrace/internal/engine/node/python"
 )
 
 // functions are the functions that an expression may call. The table is never written to.
@@ -47,7 +49,7 @@ func floatFunction(f func(float64) float64) func([]any) (any, error) {
 			}
 			y := f(x)
 			if math.IsNaN(y) && !math.IsNaN(x) || math.IsInf(y, 0) && !math.IsInf(x, 0) {
-				return nil, invalid("a function is not defined for %g", x)
+				return nil, invalid("a function is not defined for %g", x).Raising("ValueError", "math domain error")
 			}
 			return y, nil
 		})
@@ -87,12 +89,18 @@ func sum(args []any) (any, error) {
 	})
 }
 
+// notIterable is the error of a function of a list for another value.
+func notIterable(value any) error {
+	kind := python.TypeName(value)
+	return invalid("min, max and sum take a list").Raising("TypeError", "'%s' object is not iterable", kind)
+}
+
 // extreme returns the first of the least or greatest arguments or, for a single argument, elements.
 func extreme(better string, args []any) (any, error) {
 	if len(args) == 1 {
 		list, ok := args[0].([]any)
 		if !ok {
-			return nil, invalid("min and max take a list or at least two numbers")
+			return nil, notIterable(args[0])
 		}
 		args = list
 	}

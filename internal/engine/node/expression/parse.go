@@ -5,6 +5,7 @@ import "slices"
 // parser is a recursive descent over the tokens; each method reads one level of Python's grammar.
 type parser struct {
 	tokens  []token
+	source  string
 	at      int
 	nesting int
 }
@@ -23,7 +24,7 @@ func (p *parser) accept(texts ...string) (string, bool) {
 
 func (p *parser) expect(text string) error {
 	if _, ok := p.accept(text); !ok {
-		return invalid("found %q, expected %q", p.peek().text, text)
+		return syntax("invalid syntax", "found %q, expected %q", p.peek().text, text)
 	}
 	return nil
 }
@@ -55,8 +56,8 @@ func (p *parser) expression() (term, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.expect("else"); err != nil {
-		return nil, err
+	if _, ok := p.accept("else"); !ok {
+		return nil, syntax("expected 'else' after 'if' expression", "'else' is missing")
 	}
 	no, err := p.expression()
 	if err != nil {
@@ -276,6 +277,9 @@ func (p *parser) atom() (term, error) {
 	case t.kind == number:
 		p.at++
 		return func(environment) (any, error) { return t.value, nil }, nil
+	case t.kind == quote:
+		p.at++
+		return func(environment) (any, error) { return t.value, nil }, nil
 	case t.kind == name:
 		return p.named()
 	case t.text == "(":
@@ -290,7 +294,7 @@ func (p *parser) atom() (term, error) {
 		elements, err := p.list("]")
 		return func(env environment) (any, error) { return evaluateAll(env, elements) }, err
 	default:
-		return nil, invalid("unexpected %q", t.text)
+		return nil, unexpected(t.text)
 	}
 }
 
@@ -302,15 +306,16 @@ func (p *parser) named() (term, error) {
 	case "True", "False":
 		return func(environment) (any, error) { return word == "True", nil }, nil
 	case "if", "else", "and", "or", "not":
-		return nil, invalid("unexpected %q", word)
+		return nil, unexpected(word)
 	}
 	if _, ok := p.accept("("); ok {
 		f, known := functions[word]
-		if !known {
-			return nil, invalid("unknown function %.32q", word)
-		}
 		arguments, err := p.list(")")
 		return func(env environment) (any, error) {
+			if !known {
+				return nil, invalid("unknown function %.32q", word).
+					Raising("simpleeval.FunctionNotDefined", "Function '%s' not defined, for expression '%s'.", word, p.source)
+			}
 			values, err := evaluateAll(env, arguments)
 			if err != nil {
 				return nil, err
@@ -321,7 +326,8 @@ func (p *parser) named() (term, error) {
 	return func(env environment) (any, error) {
 		value, ok := env[word]
 		if !ok {
-			return nil, invalid("unknown value %.32q", word)
+			return nil, invalid("unknown value %.32q", word).
+				Raising("simpleeval.NameNotDefined", "'%s' is not defined for expression '%s'", word, p.source)
 		}
 		return value, nil
 	}, nil

@@ -16,6 +16,7 @@ const (
 	number
 	name
 	symbol
+	quote // a text, which is good for nothing but an error
 )
 
 // token is one word of an expression; value is set for numbers.
@@ -50,11 +51,14 @@ func scan(source string) ([]token, error) {
 				return nil, err
 			}
 			tokens = append(tokens, token{kind: number, text: rest[:size], value: value})
+		case (c == '"' || c == '\'') && strings.IndexByte(rest[1:], c) >= 0 && !strings.ContainsAny(rest, "\\\n"):
+			size = 2 + strings.IndexByte(rest[1:], c)
+			tokens = append(tokens, token{kind: quote, text: rest[:size], value: rest[1 : size-1]})
 		default:
 			text := symbolAt(rest)
 			if text == "" {
 				r, _ := utf8.DecodeRuneInString(rest)
-				return nil, invalid("unexpected %q", string(r))
+				return nil, unexpected(string(r))
 			}
 			size = len(text)
 			tokens = append(tokens, token{kind: symbol, text: text})
@@ -62,6 +66,30 @@ func scan(source string) ([]token, error) {
 		rest = rest[size:]
 	}
 	return append(tokens, token{kind: end, text: "the end"}), nil
+}
+
+// pairs refuses brackets without their other half.
+func pairs(tokens []token) error {
+	var open []string
+	for _, t := range tokens {
+		switch {
+		case t.kind != symbol:
+		case t.text == "(" || t.text == "[":
+			open = append(open, t.text)
+		case t.text == ")" || t.text == "]":
+			if len(open) == 0 {
+				return syntax("unmatched '"+t.text+"'", "unexpected %q", t.text)
+			}
+			if last := open[len(open)-1]; last+t.text != "()" && last+t.text != "[]" {
+				return syntax("closing parenthesis '"+t.text+"' does not match opening parenthesis '"+last+"'", "unexpected %q", t.text)
+			}
+			open = open[:len(open)-1]
+		}
+	}
+	if len(open) > 0 {
+		return syntax("'"+open[len(open)-1]+"' was never closed", "a bracket is not closed")
+	}
+	return nil
 }
 
 func symbolAt(rest string) string {

@@ -15,7 +15,7 @@ import (
 // SaveAnimatedPNG writes a batch as one animated file.
 func SaveAnimatedPNG() *node.Class {
 	return &node.Class{
-		Name: "SaveAnimatedPNG", DisplayName: "Save Animated PNG", Category: "image", Module: moduleImages,
+		Name: "SaveAnimatedPNG", DisplayName: "Save Animated PNG", Category: "image", Module: moduleImages, Version: 1,
 		Description: "Writes the images of a batch as the frames of one animated PNG file.",
 		Inputs: append([]node.Input{
 			declare.Image("images", "The frames."),

@@ -74,7 +74,7 @@ func runBoxes(ctx context.Context, call *node.Call) (node.Result, error) {
 	}
 	perImage, ok := lists.([]any)
 	if !ok {
-		return node.Result{}, noBox()
+		call.Object("bboxes") // which ends the run
 	}
 	var parts []*raster.Image
 	for i := 0; i < im.Frames() && len(perImage) > 0; i++ {
@@ -97,7 +97,7 @@ func runBoxes(ctx context.Context, call *node.Call) (node.Result, error) {
 	return declare.One(e.Join(ctx, parts...))
 }
 
-func noBox() error {
+func noBox() *fault.Error {
 	return fault.New(fault.Invalid, fault.CodeInputType, "input bboxes must be a box, or a list of boxes for each image")
 }
 
@@ -115,6 +115,11 @@ func boundsOf(list []any) (x0, y0, x1, y1 int, err error) {
 				n[i] = v
 			default:
 				ok = false
+			}
+		}
+		for _, key := range []string{"x", "y", "width", "height"} {
+			if box[key] == nil && ok {
+				return 0, 0, 0, 0, noBox().Raising("KeyError", "'%s'", key)
 			}
 		}
 		if !ok {

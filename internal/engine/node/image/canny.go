@@ -84,7 +84,7 @@ const blurReach = 2
 func greyPlane(im *raster.Image, frame int) (plane, error) {
 	p := newPlane(im.Width(), im.Height())
 	if p.w <= blurReach || p.h <= blurReach {
-		return plane{}, fault.New(fault.Invalid, fault.CodeInputType, "a picture of %d × %d is too small to find edges in", p.w, p.h)
+		return plane{}, raster.TooBlurred(im.Frames(), 1, p.h, p.w, blurReach)
 	}
 	for y := range p.h {
 		row := im.Row(nil, frame, y)

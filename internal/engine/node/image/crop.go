@@ -54,7 +54,7 @@ func ImageCropV2() *node.Class {
 		Cost:    encodeCost,
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			im := call.Image("image")
-			box, err := region(call.Args["crop_region"])
+			box, err := region(call.Object("crop_region"))
 			if err != nil {
 				return node.Result{}, err
 			}
@@ -92,13 +92,13 @@ func (box) span(from, length, size int) (start, count int) {
 }
 
 // region reads a bounding box whose values may be of any number type. Missing members have defaults.
-func region(v node.Value) (b box, err error) {
+func region(v map[string]any) (b box, err error) {
 	b = box{Width: defaultCrop, Height: defaultCrop}
 	data, err := json.Marshal(v)
 	if err == nil {
 		err = json.Unmarshal(data, &b)
 	}
-	if _, ok := v.(map[string]any); !ok || err != nil {
+	if err != nil {
 		return box{}, fault.New(fault.Invalid, fault.CodeInputType, "input crop_region is not a rectangle of whole numbers")
 	}
 	return b, nil

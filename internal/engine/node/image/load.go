@@ -2,6 +2,8 @@ package image
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
@@ -25,7 +27,7 @@ const (
 // LoadImage decodes a file of the account into its colours and its transparency.
 func LoadImage() *node.Class {
 	return &node.Class{
-		Name: "LoadImage", DisplayName: "Load Image", Category: "image", Module: moduleNodes,
+		Name: "LoadImage", DisplayName: "Load Image", Category: "image", Module: moduleNodes, Version: 1,
 		Essentials:    "Basics",
 		Description:   "Reads an image file. The mask is 1 where the file is transparent, and empty when it has no alpha.",
 		SearchAliases: []string{"open image", "import image", "image input", "read image"},
@@ -64,7 +66,8 @@ func checkImageFile(ctx context.Context, files node.Files, constants node.Args) 
 	}
 	name, ok := value.(string)
 	if !ok {
-		return fault.New(fault.Invalid, "", "Invalid image file: %s", formatValue(value))
+		return fault.New(fault.Invalid, "", "Invalid image file: %s", formatValue(value)).
+			Raising("AttributeError", "'%s' object has no attribute 'endswith'", python.TypeName(value))
 	}
 	_, err := files.Stat(ctx, name)
 	if fault.Is(err, fault.NotFound) || fault.Is(err, fault.Invalid) {
@@ -115,7 +118,19 @@ func loadPicture(ctx context.Context, call *node.Call) (*codec.Picture, error) {
 		return nil, fault.New(fault.Exhausted, fault.CodeFileLimit, "%s is %d bytes long; image files of at most %d bytes are read", name, size,
 			maxFileBytes)
 	}
-	return codec.Decode(ctx, engine(call), file)
+	pic, err := codec.Load(ctx, engine(call), file)
+	return pic, Unreadable(err, name)
+}
+
+// Unreadable is the error of a file in no known format as the library raises it that ComfyUI reads files with. Other errors are
+// unchanged.
+func Unreadable(err error, name string) error {
+	var refusal *fault.Error
+	if errors.As(err, &refusal) && (refusal.Code == fault.CodeImageFormat || refusal.Code == fault.CodeMediaUnusable) {
+		name, _, _ = strings.Cut(name, " [")
+		return refusal.Raising("av.error.InvalidDataError", "[Errno 1094995529] Invalid data found when processing input: '%s'", name)
+	}
+	return err
 }
 
 // maskOf returns the transparency of a picture. For a picture without alpha it returns a small empty mask for each
@@ -134,7 +149,7 @@ func maskOf(ctx context.Context, pic *codec.Picture) (*raster.Mask, error) {
 // LoadImageMask decodes one channel of a file as a mask.
 func LoadImageMask() *node.Class {
 	return &node.Class{
-		Name: "LoadImageMask", DisplayName: "Load Image (as Mask)", Category: "image", Module: moduleNodes,
+		Name: "LoadImageMask", DisplayName: "Load Image (as Mask)", Category: "image", Module: moduleNodes, Version: 1,
 		Essentials:  "Image Tools",
 		Description: "Reads one channel of an image file as a mask. Alpha is inverted, so that transparent areas are selected.",
 		Inputs: []node.Input{

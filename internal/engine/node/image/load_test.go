@@ -14,6 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/node/nodetest"
 	"github.com/millrace-dev/millrace/internal/engine/raster"
 	"github.com/millrace-dev/millrace/internal/engine/raster/rastertest"
+	"github.com/millrace-dev/millrace/internal/fault"
 )
 
 // loadedFiles holds files and, for each file, the picture and the mask that LoadImage of ComfyUI 0.33.0 returns.
@@ -33,9 +34,9 @@ func TestFilesAreLoadedAsComfyUIDoes(t *testing.T) {
 			require.NoError(t, err)
 			res, err := node.Invocation{Class: image.LoadImage(), Inputs: node.Args{"image": name}}.Run(t.Context(), node.Call{Files: files})
 			require.NoError(t, err)
-			most := 1.0
-			if strings.HasSuffix(name, ".jpg") && name != "cmyk.jpg" {
-				most = 0
+			most := 0.0
+			if strings.Contains(name, "16") || name == "cmyk.jpg" || name == "grey_trns.png" {
+				most = 1
 			}
 			im, mask := res.Outputs[0].(*raster.Image), res.Outputs[1].(*raster.Mask)
 			requireLoaded(t, most, rastertest.Load(t, path), im.Frames(), im.Height(), im.Width(), 3, im.Row)
@@ -66,4 +67,14 @@ func requireLoaded(t *testing.T, most float64, want rastertest.Array, frames, he
 		}
 	}
 	require.LessOrEqual(t, worst, most)
+}
+
+func TestAFileThatIsNoPictureFailsAsInComfyUI(t *testing.T) {
+	t.Parallel()
+	m := &memory{files: map[string][]byte{"text.wav": []byte("no sound")}}
+	_, _, err := run(t, image.LoadImage(), m, node.Args{"image": "text.wav"})
+	var refusal *fault.Error
+	require.ErrorAs(t, err, &refusal)
+	require.Equal(t, "av.error.InvalidDataError", refusal.Exception)
+	require.Contains(t, refusal.Message, "[Errno 1094995529] Invalid data found when processing input: 'text.wav'\n")
 }

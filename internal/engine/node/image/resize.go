@@ -89,7 +89,7 @@ func runResize(ctx context.Context, call *node.Call) (node.Result, error) {
 	if err != nil {
 		return node.Result{}, err
 	}
-	input, isMask, err := imageOrMask(call.Args, "input")
+	input, isMask, err := imageOrMask(call, "input")
 	if err != nil {
 		return node.Result{}, err
 	}
@@ -104,8 +104,8 @@ func runResize(ctx context.Context, call *node.Call) (node.Result, error) {
 }
 
 // imageOrMask returns an argument that is an image or a mask, as an image.
-func imageOrMask(args node.Args, name string) (im *raster.Image, isMask bool, err error) {
-	switch v := args[name].(type) {
+func imageOrMask(call *node.Call, name string) (im *raster.Image, isMask bool, err error) {
+	switch v := call.Args[name].(type) {
 	case *raster.Image:
 		return v, false, nil
 	case *raster.Mask:
@@ -114,7 +114,7 @@ func imageOrMask(args node.Args, name string) (im *raster.Image, isMask bool, er
 		}
 		return v.Grey(), true, nil
 	}
-	return nil, false, fault.New(fault.Invalid, fault.CodeInputType, "input %s is neither an image nor a mask", name)
+	return call.Image(name), false, nil // which ends the run
 }
 
 func resizeTo(ctx context.Context, call *node.Call, im *raster.Image, kind string, method raster.Method) (*raster.Image, error) {
@@ -155,7 +155,7 @@ func newSize(call *node.Call, im sized, kind string) (w, h int, err error) {
 		by := math.Sqrt(math.Trunc(call.Float("resize_type.megapixels")*megapixel) / (float64(w) * float64(h)))
 		w, h = round(float64(w)*by), round(float64(h)*by)
 	case "match size":
-		other, _, err := imageOrMask(call.Args, "resize_type.match")
+		other, _, err := imageOrMask(call, "resize_type.match")
 		if err != nil {
 			return 0, 0, err
 		}

@@ -118,9 +118,9 @@ func ImageMergeTileList() *node.Class {
 func runMerge(ctx context.Context, call *node.Call) (node.Result, error) {
 	w, h, overlap := call.Int("final_width"), call.Int("final_height"), call.Int("overlap")
 	var tiles []*raster.Image
-	for _, value := range call.Lists["image_list"] {
-		im, ok := value.(*raster.Image)
-		if !ok || len(tiles) > 0 && (im.Channels() != tiles[0].Channels() || im.Frames() != tiles[0].Frames()) {
+	for i := range call.Lists["image_list"] {
+		im := node.Element[*raster.Image](call, "image_list", i)
+		if len(tiles) > 0 && (im.Channels() != tiles[0].Channels() || im.Frames() != tiles[0].Frames()) {
 			return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType,
 				"the tiles must all have the same size and the same number of channels")
 		}

@@ -2,6 +2,7 @@ package logic_test
 
 import (
 	"encoding/json"
+	"errors"
 	"math"
 	"os"
 	"strconv"
@@ -162,4 +163,25 @@ func TestBoundingBoxFromFourNumbers(t *testing.T) {
 		defaults = append(defaults, in.Default)
 	}
 	require.Equal(t, []any{0, 0, 512, 512}, defaults)
+}
+
+// TestMathExpressionFailsAsComfyUI compares with ComfyUI's class (testdata/make_refused.py).
+func TestMathExpressionFailsAsComfyUI(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("testdata/refused.json")
+	require.NoError(t, err)
+	var cases []struct{ Expression, Raises, Sentence string }
+	require.NoError(t, json.Unmarshal(raw, &cases))
+	require.Greater(t, len(cases), 40)
+	for _, c := range cases {
+		_, err := node.Invocation{Class: logic.MathExpression(), Inputs: node.Args{
+			"expression": c.Expression, "values.a": int64(3), "values.b": 2.5,
+		}}.Run(t.Context(), node.Call{})
+		var refusal *fault.Error
+		require.True(t, errors.As(err, &refusal), "%q: %v", c.Expression, err)
+		sentence, _, _ := strings.Cut(refusal.Message, "\n")
+		if want, got := c.Raises+": "+c.Sentence, refusal.Exception+": "+sentence; got != want {
+			t.Errorf("%q: got %s, want %s", c.Expression, got, want)
+		}
+	}
 }

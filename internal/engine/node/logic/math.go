@@ -48,6 +48,13 @@ func MathExpression() *node.Class {
 			if err != nil {
 				return node.Result{}, err
 			}
+			if list, isList := result.([]any); isList {
+				return node.Result{}, expression.NotNumeric(source, list)
+			}
+			if f, ok := result.(float64); ok && (math.IsInf(f, 0) || math.IsNaN(f)) {
+				return node.Result{}, fault.New(fault.Invalid, fault.CodeNumber, "the result is not finite").
+					Raising("ValueError", "Math Expression '%s' produced a non-finite result: %s", source, python.Float(f))
+			}
 			return numbers(result, expression.IsTrue(result))
 		},
 	}
@@ -106,13 +113,21 @@ func NumberConvert() *node.Class {
 				if err != nil {
 					return node.Result{}, err
 				}
+				if f, ok := n.(float64); ok && (math.IsInf(f, 0) || math.IsNaN(f)) {
+					return node.Result{}, fault.New(fault.Invalid, fault.CodeNumber, "%.64q is not finite", v).
+						Raising("ValueError", "Cannot convert non-finite value to number: %s", python.Float(f))
+				}
 				return numbers(n)
 			default:
-				return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "input value is missing or not a number")
+				return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "input value is missing or not a number").
+					Raising("TypeError", "Unsupported input type: %s", python.TypeName(v))
 			}
 		},
 	}
 }
+
+// maxQuoted bounds the part of a text that an error repeats.
+const maxQuoted = 256
 
 // parseNumber reads an integer of any size, or else a float.
 func parseNumber(text string) (any, error) {
@@ -122,7 +137,11 @@ func parseNumber(text string) (any, error) {
 	}
 	f, err := strconv.ParseFloat(digits, 64)
 	if err != nil && !math.IsInf(f, 0) || strings.ContainsAny(digits, "xX") {
-		return nil, fault.New(fault.Invalid, fault.CodeNumber, "%.64q is not a number", text)
+		refusal := fault.New(fault.Invalid, fault.CodeNumber, "%.64q is not a number", text)
+		if strings.TrimFunc(text, python.IsSpace) == "" {
+			return nil, refusal.Raising("ValueError", "Cannot convert empty string to number.")
+		}
+		return nil, refusal.Raising("ValueError", "Cannot convert string to number: %s", python.Quote(fault.Shorten(text, maxQuoted)))
 	}
 	return f, nil
 }

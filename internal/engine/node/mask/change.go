@@ -61,12 +61,26 @@ func CropMask() *node.Class {
 		Cost:    declare.PerPixel(4),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			m, x, y, w, h := call.AnyMask("mask"), call.Int("x"), call.Int("y"), call.Int("width"), call.Int("height")
-			if x >= m.Width() || y >= m.Height() {
-				return declare.One(raster.EmptyMask(m.Frames(), min(h, max(0, m.Height()-y)), min(w, max(0, m.Width()-x))), nil)
+			x, w = span(x, w, m.Width())
+			y, h = span(y, h, m.Height())
+			if w == 0 || h == 0 {
+				return declare.One(raster.EmptyMask(m.Frames(), h, w), nil)
 			}
 			return declare.One(declare.Engine(call).CropMask(ctx, m, x, y, w, h))
 		},
 	}
+}
+
+// span returns a part of a side of the given size as a slice does in Python: a negative edge counts from the end.
+func span(from, length, size int) (start, count int) {
+	index := func(i int) int {
+		if i < 0 {
+			i += size
+		}
+		return min(max(i, 0), size)
+	}
+	start = index(from)
+	return start, max(0, index(from+length)-start)
 }
 
 // MaskComposite combines two masks.
@@ -193,8 +207,8 @@ func MaskPreview() *node.Class {
 		OutputNode:    true,
 		Cost:          preview.Cost,
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			m := call.Mask("mask")
-			im, err := declare.Engine(call).MaskImage(ctx, m)
+			m := call.AnyMask("mask")
+			im, err := greyOf(ctx, call, m)
 			if err != nil {
 				return node.Result{}, err
 			}

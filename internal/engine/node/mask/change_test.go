@@ -39,6 +39,10 @@ func TestCropMaskOutsideIsEmptyAndFailsAtItsReader(t *testing.T) {
 	for _, class := range []*node.Class{mask.MaskToImage(), mask.GrowMask(), mask.MaskPreview()} {
 		_, err := run(t, class, node.Args{"mask": empty, "expand": int64(1), "tapered_corners": true})
 		require.Equal(t, fault.CodeEmptyImage, fault.CodeOf(err), class.Name)
+		if class.Name != "GrowMask" {
+			require.ErrorContains(t, err, "cannot reshape tensor of 0 elements into shape [-1, 1, 1, 0] because the unspecified "+
+				"dimension size -1 can be any value and is ambiguous\n", class.Name)
+		}
 	}
 	var stored bytes.Buffer
 	require.NoError(t, node.EncodeValue(&stored, empty))
@@ -127,4 +131,26 @@ func TestQuadmasksAreThoseOfComfyUI(t *testing.T) {
 		require.InDeltaSlice(t, rastertest.Load(t, "testdata/"+name+".npy").Floats, flat(t, must(t, mask.VOIDQuadmaskPreprocess(), args)), 1e-6,
 			name)
 	}
+}
+
+func TestCropMaskCountsNegativeEdgesFromTheEnd(t *testing.T) {
+	t.Parallel()
+	m, err := raster.NewMask(1, 4, 3, []float32{0, .1, .2, .3, .4, .5, .6, .7, .8, .9, .95, 1})
+	require.NoError(t, err)
+	crop := func(x, y, width, height int64) *raster.Mask {
+		res, err := node.Invocation{Class: mask.CropMask(), Inputs: node.Args{
+			"mask": m, "x": x, "y": y, "width": width, "height": height,
+		}}.Run(t.Context(), node.Call{})
+		require.NoError(t, err)
+		cut, ok := res.Outputs[0].(*raster.Mask)
+		require.True(t, ok)
+		return cut
+	}
+	cut := crop(-2, -3, 1, 2) // mask[-3:-1, -2:-1]
+	require.Equal(t, []int{1, 2}, []int{cut.Width(), cut.Height()})
+	require.InDelta(t, .4, cut.Row(nil, 0, 0)[0], 1e-6)
+	cut = crop(-1, -1, 29, 46) // mask[-1:45, -1:28]
+	require.Equal(t, []int{1, 1}, []int{cut.Width(), cut.Height()})
+	require.True(t, crop(2, 1, -5, 1).Empty())
+	require.True(t, crop(5, 1, 2, 2).Empty())
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/node/declare"
+	"github.com/millrace-dev/millrace/internal/engine/raster"
+	"github.com/millrace-dev/millrace/internal/fault"
 )
 
 const (
@@ -33,9 +35,19 @@ func MaskToImage() *node.Class {
 		Outputs:     []node.Output{{Type: node.Image}},
 		Cost:        declare.PerPixel(12),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			return declare.One(declare.Engine(call).MaskImage(ctx, call.Mask("mask")))
+			return declare.One(greyOf(ctx, call, call.AnyMask("mask")))
 		},
 	}
+}
+
+// greyOf returns a mask as a grey image.
+func greyOf(ctx context.Context, call *node.Call, m *raster.Mask) (*raster.Image, error) {
+	if m.Empty() {
+		refusal := fault.New(fault.Invalid, fault.CodeEmptyImage, "the mask of %d × %d × %d pixels is empty", m.Frames(), m.Width(), m.Height())
+		return nil, refusal.Raising("RuntimeError", "cannot reshape tensor of 0 elements into shape [-1, 1, %d, %d] "+
+			"because the unspecified dimension size -1 can be any value and is ambiguous", m.Height(), m.Width())
+	}
+	return declare.Engine(call).MaskImage(ctx, m)
 }
 
 // channels are the names of an image's channels in their order.

@@ -82,7 +82,9 @@ func SplitAudioChannels() *node.Class {
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
 			sound := call.Sound("audio")
 			if sound.Channels() != 2 {
-				return node.Result{}, fault.New(fault.Invalid, fault.CodeSoundChannels, "the sound has %d channels; 2 are needed", sound.Channels())
+				refusal := fault.New(fault.Invalid, fault.CodeSoundChannels, "the sound has %d channels; 2 are needed", sound.Channels())
+				return node.Result{}, refusal.Raising("ValueError", "AudioSplit: Input audio must be stereo (2 channels), got %d channel(s).",
+					sound.Channels())
 			}
 			return node.Result{Outputs: []node.Value{sound.Only(0), sound.Only(1)}}, nil
 		},
@@ -92,13 +94,18 @@ func SplitAudioChannels() *node.Class {
 // JoinAudioChannels makes a stereo sound of two sounds.
 func JoinAudioChannels() *node.Class {
 	return &node.Class{
-		Name: "JoinAudioChannels", DisplayName: "Join Audio Channels", Category: "audio", Module: moduleAudio,
-		Description: "Makes a stereo sound whose left and right are the first channels of two sounds. It is as long as the shorter.",
+		Name: "JoinAudioChannels", DisplayName: "Join Audio Channels", Category: "audio", Module: moduleAudio, Version: 1,
+		Description: "Makes a stereo sound of two mono sounds. It is as long as the shorter.",
 		Inputs:      []node.Input{sounds("audio_left", "The sound for the left."), sounds("audio_right", "The sound for the right.")},
 		Outputs:     savedOut(),
 		Cost:        soundCost,
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			return declare.One(media.Join(ctx, call.Sound("audio_left"), call.Sound("audio_right"), maxSound(call)))
+			left, right := call.Sound("audio_left"), call.Sound("audio_right")
+			if left.Channels() != 1 || right.Channels() != 1 {
+				return node.Result{}, fault.New(fault.Invalid, fault.CodeSoundChannels, "the sounds have %d and %d channels; 1 is needed",
+					left.Channels(), right.Channels()).Raising("ValueError", "AudioJoin: Both input audios must be mono.")
+			}
+			return declare.One(media.Join(ctx, left, right, maxSound(call)))
 		},
 	}
 }

@@ -39,7 +39,7 @@ func (f family) SaveAudioAdvanced() *node.Class {
 			if !ok {
 				return node.Result{}, fault.New(fault.Invalid, fault.CodeQuality, "format %.64q with quality %.64q does not exist", format, quality)
 			}
-			return f.save(ctx, call, node.FolderOutput, node.ExpandName(prefix, 0, 0, call.SubmittedAt), how)
+			return f.save(ctx, call, "SaveAudioAdvanced", node.FolderOutput, node.ExpandName(prefix, 0, 0, call.SubmittedAt), how)
 		},
 	}
 }

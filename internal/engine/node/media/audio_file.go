@@ -2,6 +2,7 @@ package media
 
 import (
 	"context"
+	"errors"
 	"io"
 	"slices"
 
@@ -9,6 +10,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/node/declare"
 	"github.com/millrace-dev/millrace/internal/engine/node/image"
+	"github.com/millrace-dev/millrace/internal/engine/raster"
+	"github.com/millrace-dev/millrace/internal/engine/raster/codec"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -34,9 +37,27 @@ func (f family) LoadAudio() *node.Class {
 				return node.Result{}, err
 			}
 			defer file.Close()
-			return declare.One(f.tool.Sound(ctx, file, ffmpeg.Part{}, maxSound(call)))
+			sound, err := f.tool.Sound(ctx, file, ffmpeg.Part{}, maxSound(call))
+			return declare.One(sound, unreadable(file, name, err))
 		},
 	}
+}
+
+// unreadable is image.Unreadable for a file of sound. A picture is readable, but has no sound.
+func unreadable(file io.ReadSeeker, name string, err error) error {
+	var refusal *fault.Error
+	if !errors.As(err, &refusal) || refusal.Kind != fault.Invalid {
+		return err
+	}
+	if _, seek := file.Seek(0, io.SeekStart); seek == nil && refusal.Code == fault.CodeMediaUnusable {
+		if _, isPicture := codec.Stat(raster.Engine{}, file); isPicture == nil {
+			refusal = fault.New(fault.Invalid, fault.CodeNoSound, "%s is a picture", name)
+		}
+	}
+	if refusal.Code == fault.CodeNoSound {
+		return refusal.Raising("ValueError", "No audio stream found in the file.")
+	}
+	return image.Unreadable(refusal, name)
 }
 
 // audioFormat describes how a file of sound is written.
@@ -121,7 +142,7 @@ func (f family) saving(name, display string, format func(quality string) (audioF
 			if !ok {
 				return node.Result{}, fault.New(fault.Invalid, fault.CodeQuality, "unknown quality %q", quality)
 			}
-			return f.save(ctx, call, node.FolderOutput, node.ExpandName(prefix, 0, 0, call.SubmittedAt), how)
+			return f.save(ctx, call, name, node.FolderOutput, node.ExpandName(prefix, 0, 0, call.SubmittedAt), how)
 		},
 	}
 }
@@ -136,16 +157,19 @@ func (f family) PreviewAudio() *node.Class {
 		OutputNode: true,
 		Cost:       fileCost,
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			return f.save(ctx, call, node.FolderTemp, image.TemporaryPrefix(call), flac())
+			return f.save(ctx, call, "PreviewAudio", node.FolderTemp, image.TemporaryPrefix(call), flac())
 		},
 	}
 }
 
-// save writes the sound of the input "audio".
-func (f family) save(ctx context.Context, call *node.Call, folder node.Folder, prefix string, how audioFormat) (node.Result, error) {
+// save writes the sound of the input "audio" for a class.
+func (f family) save(
+	ctx context.Context, call *node.Call, class string, folder node.Folder, prefix string, how audioFormat,
+) (node.Result, error) {
 	sound := call.Sound("audio")
 	if sound.Samples() == 0 {
-		return node.Result{}, fault.New(fault.Invalid, fault.CodeSoundEmpty, "an empty sound cannot be written")
+		return node.Result{}, fault.New(fault.Invalid, fault.CodeSoundEmpty, "an empty sound cannot be written").
+			Raising("ValueError", "%s: input audio is None (source video may have no audio track).", class)
 	}
 	texts, err := tags(call)
 	if err != nil {

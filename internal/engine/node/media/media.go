@@ -10,6 +10,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/media/ffmpeg"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/node/image"
+	"github.com/millrace-dev/millrace/internal/engine/node/python"
 	"github.com/millrace-dev/millrace/internal/engine/raster"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
@@ -85,7 +86,8 @@ func checkFile(input, what string) func(context.Context, node.Files, node.Args) 
 		}
 		name, ok := value.(string)
 		if !ok {
-			return fault.New(fault.Invalid, "", "Invalid %s file: the value is not a file name", what)
+			return fault.New(fault.Invalid, "", "Invalid %s file: the value is not a file name", what).
+				Raising("AttributeError", "'%s' object has no attribute 'endswith'", python.TypeName(value))
 		}
 		_, err := files.Stat(ctx, name)
 		if fault.Is(err, fault.NotFound) || fault.Is(err, fault.Invalid) {

@@ -3,6 +3,7 @@ package media_test
 import (
 	"bytes"
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,8 +33,11 @@ func registry(t testing.TB) *node.Registry {
 
 func TestClassesConform(t *testing.T) {
 	t.Parallel()
+	mono, err := media.Silence(8000, 1, 4000)
+	require.NoError(t, err)
 	nodetest.Conform(t, registry(t), nodetest.Example{
-		"EmptyAudio": {"duration": 0.5, "sample_rate": int64(8000), "channels": int64(2)},
+		"EmptyAudio":        {"duration": 0.5, "sample_rate": int64(8000), "channels": int64(2)},
+		"JoinAudioChannels": {"audio_left": mono, "audio_right": mono},
 	})
 }
 
@@ -84,6 +88,24 @@ func TestASoundIsLoadedChangedAndSaved(t *testing.T) {
 
 	sides := a.run("SplitAudioChannels", node.Args{"audio": loaded}).Outputs
 	require.Equal(t, loaded, a.first("JoinAudioChannels", node.Args{"audio_left": sides[0], "audio_right": sides[1]}))
+	nothing, err := media.Silence(44100, 2, 0)
+	require.NoError(t, err)
+	for sentence, try := range map[string]func() error{
+		"AudioJoin: Both input audios must be mono.\n": func() error {
+			_, err := a.try("JoinAudioChannels", node.Args{"audio_left": sides[0], "audio_right": loaded})
+			return err
+		},
+		"AudioSplit: Input audio must be stereo (2 channels), got 1 channel(s).\n": func() error {
+			_, err := a.try("SplitAudioChannels", node.Args{"audio": sides[0]})
+			return err
+		},
+		"PreviewAudio: input audio is None (source video may have no audio track).\n": func() error {
+			_, err := a.try("PreviewAudio", node.Args{"audio": nothing})
+			return err
+		},
+	} {
+		require.ErrorContains(t, try(), sentence)
+	}
 	longer := a.first("AudioConcat", node.Args{"audio1": loaded, "audio2": sides[0], "direction": "before"}).(*media.Sound)
 	require.Equal(t, [2]int{2, 8000}, [2]int{longer.Channels(), longer.Samples()})
 	require.Equal(t, sides[0].(*media.Sound).Channel(0)[5], longer.Channel(1)[5])
@@ -243,6 +265,24 @@ func TestFilesAreCheckedBeforeTheRun(t *testing.T) {
 	}
 	_, err := a.try("EmptyAudio", node.Args{"duration": 1e5, "sample_rate": int64(192000), "channels": int64(2)})
 	require.Equal(t, fault.Exhausted, fault.KindOf(err))
+}
+
+// The exceptions are those of ComfyUI 0.26 for the same files.
+func TestFilesWithoutSoundFailAsInComfyUI(t *testing.T) {
+	t.Parallel()
+	a := newAccount(t)
+	a.files.Saved["text.wav"] = []byte("no sound")
+	for name, want := range map[string]string{
+		"text.wav":           "av.error.InvalidDataError: [Errno 1094995529] Invalid data found when processing input: 'text.wav'",
+		nodetest.PictureName: "ValueError: No audio stream found in the file.",
+		nodetest.VideoName:   "ValueError: No audio stream found in the file.",
+	} {
+		_, err := a.try("LoadAudio", node.Args{"audio": name})
+		var refusal *fault.Error
+		require.ErrorAs(t, err, &refusal, name)
+		sentence, _, _ := strings.Cut(refusal.Message, "\n")
+		require.Equal(t, want, refusal.Exception+": "+sentence, name)
+	}
 }
 
 // The choice below the format determines the content of a file. A video of ten bits stays one of ten bits.

@@ -2,7 +2,6 @@ package python
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -12,19 +11,12 @@ import (
 // maxWidth bounds the width and precision of one field.
 const maxWidth = 10_000
 
-// The causes of the failures of Format.
-var (
-	ErrFormat  = errors.New("bad format")
-	ErrTooLong = errors.New("the result is too long")
-)
+// ErrTooLong reports a result beyond its bound.
+var ErrTooLong = errors.New("the result is too long")
 
-func bad(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", ErrFormat, fmt.Sprintf(format, args...))
-}
-
-// Format fills a template as str.format does: {name}, {name!r}, {name:spec}, fields in a spec, and doubled braces.
-// Values are nil, bool, int64, float64, string, lists and objects. Attributes, indices, positions and a result of
-// more than limit bytes are errors.
+// Format fills a template as str.format does: {name}, {name.attribute}, {name[element]}, {name!r}, {name:spec}, fields in a spec, and
+// doubled braces. Values are nil, bool, int64, float64, string, lists and objects. A failure is an Exception, or ErrTooLong for a
+// result of more than limit bytes.
 func Format(template string, values map[string]any, limit int) (string, error) {
 	return format(template, values, limit, maxFields)
 }
@@ -34,7 +26,7 @@ const maxFields = 2
 
 func format(template string, values map[string]any, limit, levels int) (string, error) {
 	if levels == 0 {
-		return "", bad("fields are nested too deep")
+		return "", Raise("ValueError", "Max string recursion exceeded")
 	}
 	var b strings.Builder
 	for rest := template; rest != ""; {
@@ -53,25 +45,78 @@ func format(template string, values map[string]any, limit, levels int) (string, 
 		case rest != "" && rest[0] == brace:
 			b.WriteByte(brace)
 			rest = rest[1:]
-		case brace == '}':
-			return "", bad("there is a single '}'")
+		case brace == '}' || rest == "":
+			return "", Raise("ValueError", "Single '%c' encountered in format string", brace)
 		default:
-			end := fieldEnd(rest)
-			if end < 0 {
-				return "", bad("a '{' is not closed")
+			f, size, err := parseField(rest)
+			if err != nil {
+				return "", err
 			}
-			text, err := formatField(rest[:end], values, levels-1)
+			text, err := f.format(values, levels-1)
 			if err != nil {
 				return "", err
 			}
 			b.WriteString(text)
-			rest = rest[end+1:]
+			rest = rest[size:]
 		}
 	}
 	if b.Len() > limit {
 		return "", ErrTooLong
 	}
 	return b.String(), nil
+}
+
+// field is a field of a template between its braces.
+type field struct {
+	name, spec string
+	conversion rune // 0 = none
+}
+
+// parseField reads a field behind its brace. size includes the brace that closes the field.
+func parseField(text string) (f field, size int, err error) {
+	end := 0
+	for inElement := false; end < len(text); end++ {
+		c := text[end]
+		if inElement = c == '[' || inElement && c != ']'; inElement {
+			continue
+		}
+		if c == '{' {
+			return f, 0, Raise("ValueError", "unexpected '{' in field name")
+		}
+		if c == '}' || c == ':' || c == '!' {
+			break
+		}
+	}
+	if end == len(text) {
+		return f, 0, Raise("ValueError", "expected '}' before end of string")
+	}
+	f.name = text[:end]
+	at := end + 1
+	if text[end] == '}' {
+		return f, at, nil
+	}
+	if text[end] == '!' {
+		var n int
+		if f.conversion, n = utf8.DecodeRuneInString(text[at:]); n == 0 {
+			return f, 0, Raise("ValueError", "end of string while looking for conversion specifier")
+		}
+		if at += n; at < len(text) {
+			at++
+			switch text[at-1] {
+			case '}':
+				return f, at, nil
+			case ':':
+			default:
+				return f, 0, Raise("ValueError", "expected ':' after conversion specifier")
+			}
+		}
+	}
+	n := fieldEnd(text[at:])
+	if n < 0 {
+		return f, 0, Raise("ValueError", "unmatched '{' in format spec")
+	}
+	f.spec = text[at : at+n]
+	return f, at + n + 1, nil
 }
 
 // fieldEnd returns the index of the brace that closes a field, or -1.
@@ -90,35 +135,76 @@ func fieldEnd(text string) int {
 	return -1
 }
 
-func formatField(field string, values map[string]any, levels int) (string, error) {
-	head, spec, _ := strings.Cut(field, ":")
-	name, conversion, converted := strings.Cut(head, "!")
-	if strings.ContainsAny(name, ".[{") {
-		return "", bad("the field %.64q uses an attribute, an index or another field", field)
+func (f field) format(values map[string]any, levels int) (string, error) {
+	value, err := f.value(values)
+	if err != nil {
+		return "", err
 	}
-	value, ok := values[name]
-	if !ok {
-		return "", bad("unknown value %.64q", name)
+	switch f.conversion {
+	case 0:
+	case 's':
+		value = Str(value)
+	case 'r':
+		value = Repr(value)
+	case 'a':
+		value = ascii(Repr(value))
+	default:
+		return "", Raise("ValueError", "Unknown conversion specifier %c", f.conversion)
 	}
-	if converted {
-		switch conversion {
-		case "s":
-			value = Str(value)
-		case "r":
-			value = Repr(value)
-		case "a":
-			value = ascii(Repr(value))
-		default:
-			return "", bad("unknown conversion %.8q", conversion)
-		}
-	}
+	spec := f.spec
 	if strings.ContainsAny(spec, "{}") {
-		var err error
 		if spec, err = format(spec, values, maxSpec, levels); err != nil {
 			return "", err
 		}
 	}
 	return formatValue(value, spec)
+}
+
+// value returns the value of a name, or an element of it. No value has attributes that a template needs.
+func (f field) value(values map[string]any) (any, error) {
+	end := strings.IndexAny(f.name, ".[")
+	if end < 0 {
+		end = len(f.name)
+	}
+	name, rest := f.name[:end], f.name[end:]
+	if n, err := strconv.Atoi("0" + name); err == nil {
+		return nil, Raise("IndexError", "Replacement index %d out of range for positional args tuple", n)
+	}
+	value, ok := values[name]
+	if !ok {
+		return nil, Raise("KeyError", "%s", Quote(name))
+	}
+	for rest != "" {
+		if rest[0] != '.' && rest[0] != '[' {
+			return nil, Raise("ValueError", "Only '.' or '[' may follow ']' in format field specifier")
+		}
+		key, after, closed := strings.Cut(rest[1:], "]")
+		if rest[0] == '.' {
+			key = rest[1:]
+			if i := strings.IndexAny(key, ".["); i >= 0 {
+				key = key[:i]
+			}
+		}
+		switch n, err := strconv.Atoi(key); {
+		case key == "":
+			return nil, Raise("ValueError", "Empty attribute in format string")
+		case rest[0] == '.':
+			return nil, Raise("AttributeError", "'%s' object has no attribute '%s'", TypeName(value), key)
+		case !closed:
+			return nil, Raise("ValueError", "Missing ']' in format string")
+		default:
+			var place any = key
+			if err == nil && n >= 0 && key[0] != '+' {
+				place = n
+			}
+			element, exception := Element(value, place)
+			if exception != nil {
+				return nil, exception
+			}
+			value, rest = element, after
+		}
+	}
+	return value, nil
 }
 
 // maxSpec bounds the specification of one field.
@@ -128,13 +214,21 @@ func formatValue(value any, text string) (string, error) {
 	if text == "" {
 		return Str(value), nil
 	}
-	s, err := parseSpec(text)
+	switch value.(type) {
+	case string, bool, int64, float64:
+	default:
+		return "", Raise("TypeError", "unsupported format string passed to %s.__format__", TypeName(value))
+	}
+	s, err := parseSpec(text, value)
 	if err != nil {
+		return "", err
+	}
+	if err := s.refusal(value); err != nil {
 		return "", err
 	}
 	switch v := value.(type) {
 	case string:
-		return s.formatString(v)
+		return s.formatString(v), nil
 	case bool:
 		n := int64(0)
 		if v {
@@ -144,20 +238,16 @@ func formatValue(value any, text string) (string, error) {
 	case int64:
 		return s.formatInt(v)
 	case float64:
-		return s.formatFloat(v)
-	default:
-		return "", bad("a value of this type takes no format specification")
+		return s.formatFloat(v), nil
 	}
+	return Str(value), nil // not reached
 }
 
-func (s spec) formatString(v string) (string, error) {
-	if s.kind != 0 && s.kind != 's' || s.align == '=' || s.group != "" || s.sign != 0 || s.unsigned || s.alternate {
-		return "", bad("this format specification does not apply to text")
-	}
+func (s spec) formatString(v string) string {
 	if s.precision >= 0 {
 		v = firstRunes(v, s.precision)
 	}
-	return s.pad("", v, '<'), nil
+	return s.pad("", v, '<')
 }
 
 func firstRunes(v string, n int) string {
@@ -169,7 +259,7 @@ func firstRunes(v string, n int) string {
 	return v
 }
 
-var bases = map[byte]struct {
+var bases = map[rune]struct {
 	base   int
 	prefix string
 }{'b': {2, "0b"}, 'o': {8, "0o"}, 'x': {16, "0x"}, 'X': {16, "0X"}, 'd': {10, ""}, 'n': {10, ""}, 0: {10, ""}}
@@ -178,14 +268,12 @@ func (s spec) formatInt(v int64) (string, error) {
 	b, isInt := bases[s.kind]
 	switch {
 	case s.kind == 'c':
-		if v < 0 || v > utf8.MaxRune || s.sign != 0 || s.unsigned || s.alternate || s.group != "" || s.precision >= 0 {
-			return "", bad("%d is not the code of a character", v)
+		if v < 0 || v > utf8.MaxRune {
+			return "", Raise("OverflowError", "%%c arg not in range(0x110000)")
 		}
 		return s.pad("", string(rune(v)), '<'), nil
-	case !isInt && s.kind != 's':
-		return s.formatFloat(float64(v))
-	case !isInt || s.unsigned || s.precision >= 0 || s.group == "," && b.base != 10 || s.group != "" && s.kind == 'n':
-		return "", bad("this format specification does not apply to integers")
+	case !isInt:
+		return s.formatFloat(float64(v)), nil
 	}
 	size := strconv.FormatUint(magnitude(v), b.base)
 	if s.kind == 'X' {
@@ -209,11 +297,7 @@ func magnitude(v int64) uint64 {
 	return uint64(v)
 }
 
-func (s spec) formatFloat(v float64) (string, error) {
-	if s.kind == 's' || s.kind == 'd' || s.kind == 'b' || s.kind == 'o' || s.kind == 'x' || s.kind == 'X' || s.kind == 'c' || s.group != "" &&
-		s.kind == 'n' {
-		return "", bad("this format specification does not apply to floats")
-	}
+func (s spec) formatFloat(v float64) string {
 	text := s.float(math.Abs(v))
 	if s.kind == 'E' || s.kind == 'F' || s.kind == 'G' {
 		text = strings.ToUpper(text)
@@ -223,7 +307,7 @@ func (s spec) formatFloat(v float64) (string, error) {
 		whole, rest = text[:i], text[i:]
 	}
 	negative := math.Signbit(v) && !math.IsNaN(v) && !(s.unsigned && isZero(text))
-	return s.number(negative, "", whole, rest, 3), nil
+	return s.number(negative, "", whole, rest, 3)
 }
 
 // isZero reports whether a number was rounded to zero.

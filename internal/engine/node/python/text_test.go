@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/node/python"
 )
 
@@ -59,9 +61,41 @@ func FuzzFormat(f *testing.F) {
 	f.Fuzz(func(t *testing.T, template string) {
 		text, err := python.Format(template, values, 20_000)
 		if err != nil {
-			require.True(t, errors.Is(err, python.ErrFormat) || errors.Is(err, python.ErrTooLong), "%v", err)
+			var exception *python.Exception
+			require.True(t, errors.As(err, &exception) || errors.Is(err, python.ErrTooLong), "%v", err)
 			return
 		}
 		require.LessOrEqual(t, len(text), 20_000)
 	})
+}
+
+// TestFormatFailsAsPythonDoes compares with str.format (testdata/make_format.py).
+func TestFormatFailsAsPythonDoes(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("testdata/format.json")
+	require.NoError(t, err)
+	var cases []struct {
+		Template               string
+		Values                 map[string]json.RawMessage
+		Want, Raises, Sentence string
+	}
+	require.NoError(t, json.Unmarshal(raw, &cases))
+	require.Len(t, cases, 413)
+	for _, c := range cases {
+		values := map[string]any{}
+		for name, value := range c.Values {
+			decoder := json.NewDecoder(strings.NewReader(string(value)))
+			decoder.UseNumber()
+			var decoded any
+			require.NoError(t, decoder.Decode(&decoded))
+			values[name] = node.PlainJSON(decoded)
+		}
+		text, err := python.Format(c.Template, values, 1<<16)
+		if c.Raises == "" {
+			require.NoError(t, err, "%s of %v", c.Template, values)
+			require.Equal(t, c.Want, text, "%s of %v", c.Template, values)
+			continue
+		}
+		require.EqualError(t, err, c.Raises+": "+c.Sentence, "%s of %v", c.Template, values)
+	}
 }

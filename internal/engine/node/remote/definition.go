@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/ordered"
 )
 
 // Definition is a class as one server defines it.
@@ -48,7 +49,7 @@ type head struct {
 	Input        json.RawMessage `json:"input"`
 	Output       []outputType    `json:"output"`
 	OutputIsList []bool          `json:"output_is_list"`
-	OutputName   []string        `json:"output_name"`
+	OutputName   []outputType    `json:"output_name"` // the types, if the pack gives no names
 	Tooltips     []*string       `json:"output_tooltips"`
 	MatchTypes   []*string       `json:"output_matchtypes"`
 }
@@ -110,7 +111,7 @@ func Parse(name string, raw json.RawMessage) (*Definition, error) {
 	}
 	seen := map[string]bool{}
 	for _, s := range sections {
-		members, err := Members(bySection[s.name])
+		members, err := ordered.Members(bySection[s.name])
 		if err != nil {
 			return nil, fmt.Errorf("class %s: %s inputs: %w", name, s.name, err)
 		}
@@ -129,37 +130,6 @@ func Parse(name string, raw json.RawMessage) (*Definition, error) {
 	return d, nil
 }
 
-// Member is a member of a JSON object.
-type Member struct {
-	Name string
-	Raw  json.RawMessage
-}
-
-// Members reads a JSON object in its order; null and nothing have no members.
-func Members(raw json.RawMessage) ([]Member, error) {
-	if len(raw) == 0 || string(raw) == "null" {
-		return nil, nil
-	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
-		return nil, fmt.Errorf("not an object: %w", err)
-	}
-	var out []Member
-	for dec.More() {
-		key, err := dec.Token()
-		if err != nil {
-			return nil, err
-		}
-		m := Member{}
-		m.Name, _ = key.(string)
-		if err := dec.Decode(&m.Raw); err != nil {
-			return nil, err
-		}
-		out = append(out, m)
-	}
-	return out, nil
-}
-
 func (h *head) parseOutputs() []node.Output {
 	out := make([]node.Output, len(h.Output))
 	for i, t := range h.Output {
@@ -167,8 +137,8 @@ func (h *head) parseOutputs() []node.Output {
 		if out[i].Type == "" {
 			out[i].Type = node.Any
 		}
-		if i < len(h.OutputName) && h.OutputName[i] != string(t) {
-			out[i].Name = h.OutputName[i]
+		if i < len(h.OutputName) && h.OutputName[i] != t {
+			out[i].Name = string(h.OutputName[i])
 		}
 		if i < len(h.OutputIsList) {
 			out[i].IsList = h.OutputIsList[i]
@@ -199,7 +169,7 @@ type options struct {
 }
 
 // parseInput reads the specification of an input. Parts that it does not understand are left to the server.
-func parseInput(m Member, section node.Section) input {
+func parseInput(m ordered.Member, section node.Section) input {
 	in := input{Input: node.Input{Name: m.Name, Type: node.Any, Section: section}}
 	if section == node.Hidden {
 		in.Type = hiddenType(m.Raw)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/ordered"
 )
 
 // document returns the definition as the first server wrote it, with the choices of the others added.
@@ -32,7 +33,7 @@ type merger struct {
 
 // edit copies an object with some of its members changed. Members keep their order and, unless changed, their bytes.
 func edit(raw json.RawMessage, change func(name string, value json.RawMessage) (json.RawMessage, error)) (json.RawMessage, error) {
-	all, err := Members(raw)
+	all, err := ordered.Members(raw)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,20 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/node/remote"
 )
 
+// Easy-Use declares an output by its choices, and then its name is these choices, too.
+func TestAnOutputMayBeNamedByItsChoices(t *testing.T) {
+	t.Parallel()
+	const definition = `{"output":["STRING",[]],"output_is_list":[true,true],"output_name":["STRING",[]],"python_module":"custom_nodes.Easy"}`
+	document := remote.ParseDocument("server", []string{"easy promptLine"}, map[string]json.RawMessage{
+		"easy promptLine": json.RawMessage(definition),
+	})
+	require.Empty(t, document.LeftOut)
+	classes, err := remote.Merge([]*remote.Document{document})
+	require.NoError(t, err)
+	require.Equal(t, []node.Output{{Type: node.String, IsList: true}, {Type: node.Combo, IsList: true}}, classes[0].Outputs)
+	require.True(t, classes[0].MoreOutputs)
+}
+
 // A class of a server that cannot be used takes no other class away: neither of its own server nor of another one, whichever was
 // registered first.
 func TestAClassThatCannotBeUsedIsLeftOutByItself(t *testing.T) {

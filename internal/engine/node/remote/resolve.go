@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/ordered"
 )
 
 // Resolve gives the dynamic inputs of a class the choices and inputs that their definitions declare, so that this
@@ -91,7 +92,7 @@ func inputsOf(raw json.RawMessage) ([]node.Input, error) {
 	}
 	var inputs []node.Input
 	for _, section := range []node.Section{node.Required, node.Optional} {
-		members, err := Members(sections[map[node.Section]string{node.Required: "required", node.Optional: "optional"}[section]])
+		members, err := ordered.Members(sections[map[node.Section]string{node.Required: "required", node.Optional: "optional"}[section]])
 		if err != nil {
 			return nil, err
 		}

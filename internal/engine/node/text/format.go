@@ -43,10 +43,11 @@ func StringFormat() *node.Class {
 			if errors.Is(err, python.ErrTooLong) {
 				return node.Result{}, tooLong()
 			}
-			if err != nil {
-				return node.Result{}, fault.New(fault.Invalid, fault.CodeTemplate, "the template cannot be filled: %s", err)
+			var raised *python.Exception
+			if errors.As(err, &raised) {
+				err = fault.New(fault.Invalid, fault.CodeTemplate, "the template cannot be filled").Raising(raised.Name, "%s", raised.Sentence)
 			}
-			return declare.One(text, nil)
+			return declare.One(text, err)
 		},
 	}
 }

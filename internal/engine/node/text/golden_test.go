@@ -2,6 +2,7 @@ package text_test
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -104,5 +105,22 @@ func TestRegexFindsWhatPythonFinds(t *testing.T) {
 		} else if got := python.Repr(res.Outputs[0]); got != c.Want {
 			t.Errorf("%s %s: got %s, want %s", c.Class, c.Args, got, c.Want)
 		}
+	}
+}
+
+// TestRegexReplaceFailsAsPythonDoes compares with re.sub (testdata/make_refused.py).
+func TestRegexReplaceFailsAsPythonDoes(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("testdata/refused.json")
+	require.NoError(t, err)
+	var cases []struct{ Pattern, Replace, Raises, Sentence string }
+	require.NoError(t, json.Unmarshal(raw, &cases))
+	require.Greater(t, len(cases), 60)
+	for _, c := range cases {
+		_, err := run(t, "RegexReplace", node.Args{"string": "text", "regex_pattern": c.Pattern, "replace": c.Replace})
+		var refusal *fault.Error
+		require.True(t, errors.As(err, &refusal), "%q by %q: %v", c.Pattern, c.Replace, err)
+		sentence, _, _ := strings.Cut(refusal.Message, "\n")
+		require.Equal(t, c.Raises+": "+c.Sentence, refusal.Exception+": "+sentence, "%q by %q", c.Pattern, c.Replace)
 	}
 }

@@ -1,10 +1,12 @@
 package text
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/millrace-dev/millrace/internal/engine/node/python"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -32,10 +34,10 @@ func translate(source string) (pattern, error) {
 		}
 	}
 	if len(t.open) > 0 {
-		return pattern{}, badPattern("a parenthesis is not closed")
+		return pattern{}, t.refuse(t.open[len(t.open)-1].at, "missing ), unterminated subpattern")
 	}
 	if t.maxCondition >= len(t.closed) {
-		return pattern{}, badPattern("there is no group %d", t.maxCondition)
+		return pattern{}, t.refuse(t.conditionAt, "invalid group reference %d", t.maxCondition)
 	}
 	return pattern{text: string(t.out), groups: t.groups, count: len(t.closed) - 1}, nil
 }
@@ -50,8 +52,34 @@ func badPattern(format string, args ...any) error {
 	return fault.New(fault.Invalid, fault.CodeRegex, "the regular expression is not valid: "+format, args...)
 }
 
-// noAtom is the value of atom if there is no item that a quantifier could repeat.
-const noAtom = -1
+// refuse is the error that re has at an index of the pattern.
+func (t *translator) refuse(at int, sentence string, args ...any) error {
+	return refusedAt(t.source, at, sentence, args...)
+}
+
+// refusedAt is the error that re has at an index of a pattern or a replacement.
+func refusedAt(source string, at int, sentence string, args ...any) error {
+	before := source[:at]
+	where := fmt.Sprintf(" at position %d", utf8.RuneCountInString(before))
+	if strings.Contains(source, "\n") {
+		line := before[strings.LastIndexByte(before, '\n')+1:]
+		where += fmt.Sprintf(" (line %d, column %d)", 1+strings.Count(before, "\n"), 1+utf8.RuneCountInString(line))
+	}
+	refusal := fault.New(fault.Invalid, fault.CodeRegex, "the regular expression or its replacement is not valid")
+	return refusal.Raising("re.error", "%s%s", fmt.Sprintf(sentence, args...), where)
+}
+
+// quoted is a name in an error.
+func quoted(name string) string { return python.Quote(fault.Shorten(name, maxName)) }
+
+// maxName bounds the part of a name that an error repeats.
+const maxName = 64
+
+// The values of atom if there is no item that a quantifier could repeat: none, or one that is repeated already.
+const (
+	noAtom   = -1
+	repeated = -2
+)
 
 type translator struct {
 	source       string
@@ -62,6 +90,7 @@ type translator struct {
 	groups       map[string]int
 	closed       []bool // by group number
 	maxCondition int    // highest group number in a condition
+	conditionAt  int    // its index in source
 	spaced       bool   // white space and comments are left out
 	prefix       int    // length of the flags at the beginning of out
 }
@@ -69,6 +98,7 @@ type translator struct {
 // openGroup is a parenthesis that has not been closed yet.
 type openGroup struct {
 	start  int // index in out
+	at     int // index in the source
 	number int // 0 = not a capturing group
 	spaced bool
 }
@@ -127,9 +157,9 @@ func (t *translator) skipPast(mark string) bool {
 
 // quantifier translates a repetition, also a possessive one.
 func (t *translator) quantifier() error {
-	text := t.source[t.at : t.at+1]
+	at, text := t.at, t.source[t.at:t.at+1]
 	if text == "{" {
-		interval, size, err := readInterval(t.source[t.at:])
+		interval, size, err := t.readInterval(t.source[t.at:])
 		if err != nil {
 			return err
 		}
@@ -143,8 +173,11 @@ func (t *translator) quantifier() error {
 	} else {
 		t.at++
 	}
-	if t.atom == noAtom {
-		return badPattern("there is nothing to repeat before %s", text)
+	switch t.atom {
+	case noAtom:
+		return t.refuse(at, "nothing to repeat")
+	case repeated:
+		return t.refuse(at, "multiple repeat")
 	}
 	switch {
 	case strings.HasPrefix(t.source[t.at:], "+"):
@@ -157,7 +190,7 @@ func (t *translator) quantifier() error {
 	default:
 		t.out = append(t.out, text...)
 	}
-	t.atom = noAtom
+	t.atom = repeated
 	return nil
 }
 
@@ -165,7 +198,7 @@ func (t *translator) quantifier() error {
 const maxRepeat = 1 << 30
 
 // readInterval reads {m}, {m,}, {,n} or {m,n}. size is 0 if the text is not an interval.
-func readInterval(text string) (interval string, size int, err error) {
+func (t *translator) readInterval(text string) (interval string, size int, err error) {
 	inner, _, closed := strings.Cut(text[1:], "}")
 	low, high, ranged := strings.Cut(inner, ",")
 	if !closed || inner == "" || strings.Trim(low+high, "0123456789") != "" {
@@ -182,8 +215,11 @@ func readInterval(text string) (interval string, size int, err error) {
 		interval += ","
 	}
 	if high != "" {
-		if to, err = strconv.Atoi(high); err != nil || to > maxRepeat || to < from {
-			return "", 0, badPattern("the repetition {%.32s} is too large or ends before it begins", inner)
+		if to, err = strconv.Atoi(high); err != nil || to > maxRepeat {
+			return "", 0, badPattern("the repetition {%.32s} is too large", inner)
+		}
+		if to < from {
+			return "", 0, t.refuse(t.at+1, "min repeat greater than max repeat")
 		}
 		interval += strconv.Itoa(to)
 	}
@@ -193,7 +229,7 @@ func readInterval(text string) (interval string, size int, err error) {
 // close ends a group.
 func (t *translator) close() error {
 	if len(t.open) == 0 {
-		return badPattern("there is a ) without a (")
+		return t.refuse(t.at, "unbalanced parenthesis")
 	}
 	g := t.open[len(t.open)-1]
 	t.open = t.open[:len(t.open)-1]
@@ -205,7 +241,7 @@ func (t *translator) close() error {
 
 // openGroup opens a group with a prefix in the syntax of regexp2.
 func (t *translator) openGroup(prefix string, size, number int) {
-	t.open = append(t.open, openGroup{start: len(t.out), number: number, spaced: t.spaced})
+	t.open = append(t.open, openGroup{start: len(t.out), at: t.at, number: number, spaced: t.spaced})
 	t.at += size
 	t.out, t.atom = append(t.out, prefix...), noAtom
 }
@@ -218,13 +254,14 @@ func (t *translator) capture(size int) int {
 	return number
 }
 
-// reference writes a back reference, wrapped so that digits after it are not taken for a part of its number.
-func (t *translator) reference(number int) error {
+// reference writes a back reference, wrapped so that digits after it are not taken for a part of its number. at is the index in the
+// source of what names the group.
+func (t *translator) reference(number, at int) error {
 	if number >= len(t.closed) {
-		return badPattern("there is no group %d yet", number)
+		return t.refuse(at+1, "invalid group reference %d", number)
 	}
 	if !t.closed[number] {
-		return badPattern("the reference to group %d is inside the group", number)
+		return t.refuse(at, "cannot refer to an open group")
 	}
 	t.atom = len(t.out)
 	t.out = append(t.out, `(?:\`+strconv.Itoa(number)+`)`...)

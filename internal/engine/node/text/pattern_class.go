@@ -13,7 +13,7 @@ const shorthands = "dDsSwW"
 func (t *translator) escape() error {
 	rest := t.source[t.at+1:]
 	if rest == "" {
-		return badPattern("it ends with a backslash")
+		return t.refuse(t.at, "bad escape (end of pattern)")
 	}
 	switch c := rest[0]; {
 	case strings.IndexByte("AbBZ", c) >= 0: // an anchor cannot be repeated
@@ -37,10 +37,11 @@ func (t *translator) escape() error {
 		if err != nil {
 			return badPattern("the reference %.2q is not a number", rest)
 		}
+		at := t.at
 		t.at += 1 + size
-		return t.reference(number)
+		return t.reference(number, at)
 	}
-	r, size, err := character(rest)
+	r, size, err := t.character(rest)
 	if err != nil {
 		return err
 	}
@@ -49,13 +50,13 @@ func (t *translator) escape() error {
 	return nil
 }
 
-// character reads the text after a backslash as one character and returns the length of that text.
-func character(rest string) (rune, int, error) {
+// character reads the text after the backslash at t.at as one character and returns the length of that text.
+func (t *translator) character(rest string) (rune, int, error) {
 	c := rest[0]
 	if n := octal(rest); n > 0 {
 		code, err := strconv.ParseUint(rest[:n], 8, 16)
 		if err != nil || code > 0o377 {
-			return 0, 0, badPattern(`there is no character \%s`, rest[:n])
+			return 0, 0, t.refuse(t.at, `octal escape value \%s outside of range 0-0o377`, rest[:n])
 		}
 		return rune(code), n, nil
 	}
@@ -68,10 +69,14 @@ func character(rest string) (rune, int, error) {
 				return rune(code), 1 + digits, nil
 			}
 		}
-		return 0, 0, badPattern(`the escape \%.9s is incomplete`, rest)
+		n := 1
+		for n < min(len(rest), 1+digits) && strings.IndexByte("0123456789abcdefABCDEF", rest[n]) >= 0 {
+			n++
+		}
+		return 0, 0, t.refuse(t.at, `incomplete escape \%s`, rest[:n])
 	}
 	if letter := c | 0x20; letter >= 'a' && letter <= 'z' || c >= '0' && c <= '9' {
-		return 0, 0, badPattern(`the escape \%c is not known`, c)
+		return 0, 0, t.refuse(t.at, `bad escape \%c`, c)
 	}
 	r, size := utf8.DecodeRuneInString(rest)
 	return r, size, nil
@@ -80,6 +85,7 @@ func character(rest string) (rune, int, error) {
 // class translates a set of characters in brackets. It escapes anything that regexp2 would not take for a single
 // character, such as a set within the set.
 func (t *translator) class() error {
+	at := t.at
 	t.atom = len(t.out)
 	t.out = append(t.out, '[')
 	t.at++
@@ -91,21 +97,22 @@ func (t *translator) class() error {
 		rest := t.source[t.at:]
 		switch {
 		case rest == "":
-			return badPattern("a bracket is not closed")
+			return t.refuse(at, "unterminated character set")
 		case rest[0] == ']' && !first:
 			t.at++
 			t.out = append(t.out, ']')
 			return nil
 		}
-		if err := t.classItem(); err != nil {
+		if err := t.classItem(at); err != nil {
 			return err
 		}
 	}
 }
 
-// classItem translates a character, a shorthand or a range.
-func (t *translator) classItem() error {
-	low, err := t.classPart()
+// classItem translates a character, a shorthand or a range of the class at an index.
+func (t *translator) classItem(class int) error {
+	at := t.at
+	low, err := t.classPart(class)
 	if err != nil {
 		return err
 	}
@@ -114,13 +121,14 @@ func (t *translator) classItem() error {
 	if !strings.HasPrefix(rest, "-") || strings.HasPrefix(rest, "-]") || rest == "-" {
 		return nil
 	}
+	middle := t.at
 	t.at++
-	high, err := t.classPart()
+	high, err := t.classPart(class)
 	if err != nil {
 		return err
 	}
 	if low.isSet || high.isSet || low.char > high.char {
-		return badPattern("%s-%s is no range", low.text, high.text)
+		return t.refuse(at, "bad character range %s-%s", t.source[at:middle], t.source[middle+1:t.at])
 	}
 	t.out = append(append(t.out, '-'), high.text...)
 	return nil
@@ -140,10 +148,10 @@ func part(r rune) classPart {
 	return classPart{text: string(appendLiteral(nil, r)), char: r}
 }
 
-func (t *translator) classPart() (classPart, error) {
+func (t *translator) classPart(class int) (classPart, error) {
 	rest := t.source[t.at:]
 	if rest == "" {
-		return classPart{}, badPattern("a bracket is not closed")
+		return classPart{}, t.refuse(class, "unterminated character set")
 	}
 	r, size := utf8.DecodeRuneInString(rest)
 	if r != '\\' {
@@ -151,19 +159,19 @@ func (t *translator) classPart() (classPart, error) {
 		return part(r), nil
 	}
 	if rest = rest[1:]; rest == "" {
-		return classPart{}, badPattern("it ends with a backslash")
+		return classPart{}, t.refuse(t.at, "bad escape (end of pattern)")
 	}
 	if strings.IndexByte(shorthands, rest[0]) >= 0 {
 		t.at += 2
 		return classPart{text: t.source[t.at-2 : t.at], isSet: true}, nil
 	}
-	r, size, err := classCharacter(rest)
+	r, size, err := t.classCharacter(rest)
 	t.at += 1 + size
 	return part(r), err
 }
 
 // classCharacter does the work of character within a class: b is a backspace, and digits are always octal.
-func classCharacter(rest string) (rune, int, error) {
+func (t *translator) classCharacter(rest string) (rune, int, error) {
 	if rest[0] == 'b' {
 		return '\b', 1, nil
 	}
@@ -172,11 +180,11 @@ func classCharacter(rest string) (rune, int, error) {
 		n++
 	}
 	if n == 0 {
-		return character(rest)
+		return t.character(rest)
 	}
 	code, err := strconv.ParseUint(rest[:n], 8, 16)
 	if err != nil || code > 0o377 {
-		return 0, 0, badPattern(`there is no character \%s`, rest[:n])
+		return 0, 0, t.refuse(t.at, `octal escape value \%s outside of range 0-0o377`, rest[:n])
 	}
 	return rune(code), n, nil
 }

@@ -2,9 +2,11 @@ package text
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,7 +20,7 @@ import (
 // PreviewAny shows any value as text and passes the text on.
 func PreviewAny() *node.Class {
 	return &node.Class{
-		Name: "PreviewAny", DisplayName: "Preview as Text", Category: "utilities", Module: modulePreview, OlderSchema: true,
+		Name: "PreviewAny", DisplayName: "Preview as Text", Category: "utilities", Module: modulePreview, OlderSchema: true, Version: 1,
 		Description:   "Shows whatever it is given as text.",
 		SearchAliases: []string{"show output", "inspect", "debug", "print value", "show text"},
 		Inputs:        []node.Input{{Name: "source", Type: node.Any, Tooltip: "The value to show."}},
@@ -119,12 +121,62 @@ func layersText(s *layers.Stack) string {
 	return text + "}"
 }
 
+// number returns a number of a JSON document as a float.
+func number(value any) (float64, bool) {
+	switch v := value.(type) {
+	case float64:
+		return v, true
+	case int64:
+		return float64(v), true
+	case json.Number:
+		f, err := v.Float64()
+		return f, err == nil
+	}
+	return 0, false
+}
+
+// curveText renders a curve as the object that it is in ComfyUI, with its points from left to right. Other objects are not curves.
+func curveText(curve map[string]any) (string, bool) {
+	interpolation, is := curve["interpolation"].(string)
+	raw, hasPoints := curve["points"].([]any)
+	if !is || !hasPoints || len(curve) != 2 {
+		return "", false
+	}
+	points := make([][2]float64, len(raw))
+	for i, point := range raw {
+		pair, ok := point.([]any)
+		if !ok || len(pair) != 2 {
+			return "", false
+		}
+		for j, value := range pair {
+			if points[i][j], ok = number(value); !ok {
+				return "", false
+			}
+		}
+	}
+	slices.SortStableFunc(points, func(a, b [2]float64) int { return cmp.Compare(a[0], b[0]) })
+	parts := make([]string, len(points))
+	for i, p := range points {
+		parts[i] = "(" + python.Float(p[0]) + ", " + python.Float(p[1]) + ")"
+	}
+	kind := "MonotoneCubicCurve"
+	if interpolation == "linear" {
+		kind = "LinearCurve"
+	}
+	return kind + "(points=[" + strings.Join(parts, ", ") + "])", true
+}
+
 // formatValue renders scalars as Python does and structures as indented JSON.
 func formatValue(value node.Value) string {
 	switch v := value.(type) {
 	case nil, bool, int64, float64, string:
 		return python.Str(v)
-	case map[string]any, []any, python.Object:
+	case map[string]any:
+		if text, is := curveText(v); is {
+			return text
+		}
+		return python.JSON(v, 4, boxKeys...)
+	case []any, python.Object:
 		return python.JSON(v, 4, boxKeys...)
 	default:
 		return pythonText(v)

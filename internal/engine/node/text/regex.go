@@ -42,7 +42,7 @@ func flag(name string, def bool, tooltip string) node.Input {
 }
 
 func runRegexReplace(ctx context.Context, call *node.Call) (node.Result, error) {
-	s, pattern, by := call.String("string"), call.String("regex_pattern"), call.String("replace")
+	pattern, by, s := call.String("regex_pattern"), call.String("replace"), call.String("string")
 	options := regexOptions(call)
 	count := node.Given(call, "count", call.Int, 0)
 	re, err := compile(pattern, options)

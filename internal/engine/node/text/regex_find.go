@@ -27,7 +27,7 @@ func RegexMatch() *node.Class {
 			regexFlags()...),
 		Outputs: []node.Output{{Type: node.Boolean, Name: "matches"}},
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
-			s, pattern, options := call.String("string"), call.String("regex_pattern"), regexOptions(call)
+			pattern, s, options := call.String("regex_pattern"), call.String("string"), regexOptions(call)
 			re, err := compile(pattern, options)
 			if err != nil {
 				return declare.One(false, unlessInvalid(err))
@@ -63,7 +63,7 @@ func RegexExtract() *node.Class {
 }
 
 func runRegexExtract(ctx context.Context, call *node.Call) (node.Result, error) {
-	s, pattern, mode, group := call.String("string"), call.String("regex_pattern"), call.String("mode"), call.Int("group_index")
+	pattern, s, mode, group := call.String("regex_pattern"), call.String("string"), call.String("mode"), call.Int("group_index")
 	options := regexOptions(call)
 	if group < 0 {
 		return node.Result{}, fault.New(fault.Invalid, fault.CodeRegex, "the pattern has no group %d", group)

@@ -12,9 +12,9 @@ import (
 func (re *expression) template(text string) ([]piece, error) {
 	var parts []piece
 	var literal strings.Builder
-	group := func(n int) error {
+	group := func(n, at int) error {
 		if n > re.count {
-			return fault.New(fault.Invalid, fault.CodeRegex, "the replacement names group %d; the pattern has %d", n, re.count)
+			return refusedAt(text, at, "invalid group reference %d", n)
 		}
 		if literal.Len() > 0 {
 			parts = append(parts, piece{text: literal.String()})
@@ -28,7 +28,7 @@ func (re *expression) template(text string) ([]piece, error) {
 			literal.WriteByte(text[i])
 			continue
 		}
-		size, err := re.escaped(text[i+1:], &literal, group)
+		size, err := re.escaped(text, i, &literal, group)
 		if err != nil {
 			return nil, err
 		}
@@ -46,23 +46,35 @@ const (
 	controlChars   = "\a\b\f\n\r\t\v\\"
 )
 
-// escaped handles the text after a backslash and returns its length.
-func (re *expression) escaped(rest string, literal *strings.Builder, group func(int) error) (int, error) {
+// escaped handles the text after the backslash at an index and returns its length. group takes the number of a group and the index of
+// what names it.
+func (re *expression) escaped(text string, at int, literal *strings.Builder, group func(n, at int) error) (int, error) {
+	rest := text[at+1:]
 	switch {
 	case rest == "":
-		return 0, fault.New(fault.Invalid, fault.CodeRegex, "the replacement ends with a backslash")
+		return 0, refusedAt(text, at, "bad escape (end of pattern)")
 	case strings.HasPrefix(rest, "g<"):
 		name, _, closed := strings.Cut(rest[2:], ">")
 		n, err := re.number(name)
-		if !closed || err != nil {
-			return 0, fault.New(fault.Invalid, fault.CodeRegex, "the replacement names the unknown group %.64q", name)
+		switch {
+		case name == "":
+			return 0, refusedAt(text, at+3, "missing group name")
+		case !closed:
+			return 0, refusedAt(text, at+3, "missing >, unterminated name")
+		case err != nil && isIdentifier(name):
+			refusal := fault.New(fault.Invalid, fault.CodeRegex, "the replacement names the unknown group %.64q", name)
+			return 0, refusal.Raising("IndexError", "unknown group name %s", quoted(name))
+		case err != nil:
+			return 0, refusedAt(text, at+3, "bad character in group name %s", quoted(name))
 		}
-		return len(name) + 3, group(n)
+		return len(name) + 3, group(n, at+3)
+	case rest[0] == 'g':
+		return 0, refusedAt(text, at+2, "missing <")
 	case octal(rest) > 0:
 		n := octal(rest)
 		code, err := strconv.ParseUint(rest[:n], 8, 16)
 		if err != nil || code > 0o377 {
-			return 0, fault.New(fault.Invalid, fault.CodeRegex, `the replacement contains the escape \%s, which is out of range`, rest[:n])
+			return 0, refusedAt(text, at, `octal escape value \%s outside of range 0-0o377`, rest[:n])
 		}
 		literal.WriteRune(rune(code))
 		return n, nil
@@ -75,14 +87,14 @@ func (re *expression) escaped(rest string, literal *strings.Builder, group func(
 		if err != nil {
 			return 0, fault.Wrap(err, fault.Invalid, fault.CodeRegex, `the replacement contains \g without a group name or number in angle brackets`)
 		}
-		return n, group(number)
+		return n, group(number, at+1)
 	}
 	if i := strings.IndexByte(controlLetters, rest[0]); i >= 0 {
 		literal.WriteByte(controlChars[i])
 		return 1, nil
 	}
 	if c := rest[0] | 0x20; c >= 'a' && c <= 'z' {
-		return 0, fault.New(fault.Invalid, fault.CodeRegex, `the replacement contains the unknown escape \%c`, rest[0])
+		return 0, refusedAt(text, at, `bad escape \%c`, rest[0])
 	}
 	literal.WriteByte('\\')
 	return 0, nil

@@ -56,6 +56,12 @@ func TestPreviewShowsAnything(t *testing.T) {
 		"tensor([[[0.2500, 1.0000]]])": mask, "tensor([], size=(1, 0, 2))": raster.EmptyMask(1, 0, 2),
 		"text": "text", "5": int64(5), "2.0": 2.0, "True": true, "None": nil, "1e-07": 1e-7, black: im,
 		"{\n    \"a\": [\n        1,\n        \"<ä>\"\n    ]\n}": map[string]any{"a": []any{int64(1), "<ä>"}}, "[]": []any{},
+		"LinearCurve(points=[(0.0, 0.0), (0.77, 0.35), (1.0, 1.0)])": map[string]any{"interpolation": "linear", "points": []any{
+			[]any{json.Number("0.77"), json.Number("0.35")}, []any{0.0, int64(0)}, []any{int64(1), 1.0},
+		}},
+		"MonotoneCubicCurve(points=[(0.0, 1.0), (1.0, 0.0)])": map[string]any{"interpolation": "monotone_cubic", "points": []any{
+			[]any{int64(0), int64(1)}, []any{int64(1), int64(0)},
+		}},
 	}
 	for want, value := range tests {
 		res, err := run(t, "PreviewAny", node.Args{"source": value})
@@ -242,4 +248,14 @@ func TestStructuresAreWrittenAsJSON(t *testing.T) {
 	require.Equal(t, "[[], {}]", res.Outputs[0])
 	_, err = run(t, "ConvertArrayToString", node.Args{"array": &raster.Image{}, "indent": int64(0)})
 	require.Equal(t, fault.Invalid, fault.KindOf(err))
+}
+
+func TestUnknownGroupsAreReportedAsPythonDoes(t *testing.T) {
+	t.Parallel()
+	args := node.Args{
+		"string": "Hello", "regex_pattern": "(l+)(o)", "replace": `\g<x>`, "case_insensitive": true, "multiline": false, "dotall": false,
+		"count": int64(0),
+	}
+	_, err := run(t, "RegexReplace", args)
+	require.ErrorContains(t, err, "unknown group name 'x'\n")
 }

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"image"
 	"io"
 
 	"github.com/millrace-dev/millrace/internal/engine/raster"
@@ -53,6 +54,7 @@ type layout struct {
 	width, height, frames int
 	orientation           int // EXIF, 0 = none
 	clear                 bool
+	pixels                pixels
 }
 
 // decoder reads one format from the bytes of a file.
@@ -88,11 +90,19 @@ func prefixed(magics ...string) func([]byte) bool {
 // Decode reads a whole file. A file that is damaged or not an image is fault.Invalid. A file with more pixels (frames ×
 // width × height) than the engine allows is fault.Exhausted; it is refused before decoding.
 func Decode(ctx context.Context, e raster.Engine, r io.Reader) (*Picture, error) {
+	return decode(ctx, e, r, nil)
+}
+
+// decode decodes a file, whose frames may be changed before they become a picture.
+func decode(ctx context.Context, e raster.Engine, r io.Reader, change func(*frames, context.Context, layout) error) (*Picture, error) {
 	d, data, l, err := open(e, r)
 	if err != nil {
 		return nil, err
 	}
 	f, err := d.decode(ctx, data, l)
+	if err == nil && change != nil {
+		err = change(f, ctx, l)
+	}
 	if err != nil {
 		return nil, unreadable(ctx, d.format, err)
 	}
@@ -180,8 +190,10 @@ type frames struct {
 	rgb           []uint8 // n frames
 	alpha         []uint8 // n frames, or nil
 
-	// of a single frame of more than eight bits, in place of those above
+	// of more than eight bits, in place of those above
 	deepRGB, deepAlpha []float32
+
+	planes *image.YCbCr // of a single frame that the file has as YUV, or nil
 }
 
 func newFrames(l layout, alpha bool) *frames {
@@ -232,14 +244,15 @@ func masked(ctx context.Context, e raster.Engine, im, alpha *raster.Image) (*Pic
 
 // deepPicture is a picture of more than eight bits.
 func (f *frames) deepPicture(ctx context.Context, e raster.Engine, orientation int) (*Picture, error) {
-	im, err := raster.NewImage(1, f.height, f.width, 3, f.deepRGB)
+	n := len(f.deepRGB) / (3 * f.width * f.height)
+	im, err := raster.NewImage(n, f.height, f.width, 3, f.deepRGB)
 	if err != nil {
 		return nil, err
 	}
 	if im, err = e.Oriented(ctx, im, orientation); err != nil || f.deepAlpha == nil {
 		return &Picture{Image: im}, err
 	}
-	a, err := raster.NewImage(1, f.height, f.width, 1, f.deepAlpha)
+	a, err := raster.NewImage(n, f.height, f.width, 1, f.deepAlpha)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,9 @@ package codec_test
 
 import (
 	"bytes"
+	"context"
+	"encoding/binary"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -126,7 +129,11 @@ func TestDecodeRefusesDamage(t *testing.T) {
 	for _, path := range files(t) {
 		data, err := os.ReadFile(path)
 		require.NoError(t, err)
-		_, err = codec.Decode(t.Context(), raster.Engine{}, bytes.NewReader(data[:len(data)/3]))
+		pic, err := codec.Decode(t.Context(), raster.Engine{}, bytes.NewReader(data[:len(data)/3]))
+		if strings.HasSuffix(path, ".jpg") && err == nil {
+			require.NotNil(t, pic.Image, "a JPEG file that is cut off behind its headers")
+			continue
+		}
 		require.Equal(t, fault.Invalid, fault.KindOf(err), path)
 	}
 	_, err := codec.Decode(t.Context(), raster.Engine{}, strings.NewReader("<html>"))
@@ -139,13 +146,47 @@ func FuzzDecode(f *testing.F) {
 		require.NoError(f, err)
 		f.Add(data)
 	}
+	f.Add(partOfCanvas(f))
 	e := raster.Engine{MaxPixels: 1 << 16}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		pic, err := codec.Decode(t.Context(), e, bytes.NewReader(data))
-		if err != nil {
-			require.NotEqual(t, fault.Internal, fault.KindOf(err), "%v", err)
-			return
+		for _, read := range []func(context.Context, raster.Engine, io.Reader) (*codec.Picture, error){codec.Decode, codec.Load} {
+			pic, err := read(t.Context(), e, bytes.NewReader(data))
+			if err != nil {
+				require.NotEqual(t, fault.Internal, fault.KindOf(err), "%v", err)
+				return
+			}
+			require.LessOrEqual(t, pic.Image.Pixels(), e.MaxPixels)
 		}
-		require.LessOrEqual(t, pic.Image.Pixels(), e.MaxPixels)
 	})
+}
+
+// partOfCanvas returns an animated WebP file of one lossy frame, which is smaller than its picture.
+func partOfCanvas(t testing.TB) []byte {
+	t.Helper()
+	still, err := os.ReadFile(testdata + "loaded/lossy.webp")
+	require.NoError(t, err)
+	at := bytes.Index(still, []byte("VP8 "))
+	require.Positive(t, at)
+	frame := still[at:]
+	width := int(binary.LittleEndian.Uint16(frame[14:])) & 0x3fff
+	height := int(binary.LittleEndian.Uint16(frame[16:])) & 0x3fff
+	three := func(n int) []byte { return []byte{byte(n), byte(n >> 8), byte(n >> 16)} }
+	chunk := func(name string, data ...[]byte) []byte {
+		all := bytes.Join(data, nil)
+		return append(binary.LittleEndian.AppendUint32([]byte(name), uint32(len(all))), all...)
+	}
+	head := chunk("VP8X", []byte{2, 0, 0, 0}, three(width+15), three(height+15))
+	animation := chunk("ANIM", make([]byte, 6))
+	drawn := chunk("ANMF", three(1), three(1), three(width-1), three(height-1), make([]byte, 4), frame)
+	return chunk("RIFF", []byte("WEBP"), head, animation, drawn)
+}
+
+func TestAFrameMayBeSmallerThanItsPicture(t *testing.T) {
+	t.Parallel()
+	file := partOfCanvas(t)
+	loaded, err := codec.Load(t.Context(), raster.Engine{}, bytes.NewReader(file))
+	require.NoError(t, err)
+	decoded, err := codec.Decode(t.Context(), raster.Engine{}, bytes.NewReader(file))
+	require.NoError(t, err)
+	require.Equal(t, decoded.Image.Pixels(), loaded.Image.Pixels())
 }

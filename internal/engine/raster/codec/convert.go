@@ -51,8 +51,7 @@ func straight(im image.Image, x, y int) (r, g, b, a uint8) {
 	}
 }
 
-// cmyk mixes one ink with black. As ffmpeg does it, full light is 255 of 256.
+// cmyk mixes one ink with black, as ffmpeg does it.
 func cmyk(ink, black uint8) uint8 {
-	light := (255 - uint32(ink)) * (255 - uint32(black)) * 257 >> 16
-	return uint8((light*256 + 128) / 257)
+	return uint8((255 - uint32(ink)) * (255 - uint32(black)) * 257 >> 16)
 }

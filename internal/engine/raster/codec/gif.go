@@ -78,7 +78,7 @@ func scanGIF(data []byte) (layout, error) {
 	if err != nil {
 		return layout{}, err
 	}
-	return layout{width: f.width, height: f.height, frames: len(f.frames), clear: true}, nil
+	return layout{width: f.width, height: f.height, frames: len(f.frames), clear: true, pixels: packedColors}, nil
 }
 
 // table returns the colour table at the start of b that packed flags announce.

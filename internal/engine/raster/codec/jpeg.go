@@ -18,7 +18,8 @@ func scanJPEG(data []byte) (layout, error) {
 	if err != nil {
 		return layout{}, fmt.Errorf("jpeg header: %w", err)
 	}
-	return layout{c.Width, c.Height, 1, turned(jpegOrientation(data)), c.ColorModel == color.CMYKModel}, nil
+	kind := map[color.Model]pixels{color.CMYKModel: packedColors, color.GrayModel: greyLevels}[c.ColorModel]
+	return layout{c.Width, c.Height, 1, turned(jpegOrientation(data)), c.ColorModel == color.CMYKModel, kind}, nil
 }
 
 // turned is an orientation without its mirroring: the library that ComfyUI loads files with turns pictures and does not

@@ -165,6 +165,25 @@ func TestAnimationReadsBackEqual(t *testing.T) {
 	}
 }
 
+func TestEqualFramesOfAnAnimationAreOne(t *testing.T) {
+	t.Parallel()
+	one, other := noisy(t, 1, 9, 9, 3), noisy(t, 2, 9, 9, 3).Frame(1)
+	join := func(frames ...*raster.Image) *raster.Image {
+		im, err := raster.Engine{}.Join(t.Context(), frames...)
+		require.NoError(t, err)
+		return im
+	}
+	var buf bytes.Buffer
+	require.NoError(t, codec.EncodeAnimation(t.Context(), &buf, join(one, one, other), codec.Animation{FrameMillis: 100}))
+	pic, err := codec.Decode(t.Context(), raster.Engine{}, bytes.NewReader(buf.Bytes()))
+	require.NoError(t, err)
+	require.Equal(t, 2, pic.Image.Frames())
+	require.Contains(t, buf.String(), "\x00\xc8\x03\xe8", "200 of 1000 parts of a second")
+	buf.Reset()
+	require.NoError(t, codec.EncodeAnimation(t.Context(), &buf, join(one, one), codec.Animation{FrameMillis: 100}))
+	require.NotContains(t, buf.String(), "acTL")
+}
+
 func TestAnimationOfOneFrameIsStill(t *testing.T) {
 	t.Parallel()
 	var buf bytes.Buffer

@@ -199,7 +199,11 @@ func scanPNG(data []byte) (layout, error) {
 	if len(f.idat) == 0 {
 		return layout{}, fmt.Errorf("%w: no pixels", errPNG)
 	}
-	return layout{f.width, f.height, f.frames(), f.orientation, f.color == colorPalette}, nil
+	l := layout{width: f.width, height: f.height, frames: f.frames(), orientation: f.orientation, clear: f.color == colorPalette}
+	if f.color == colorGrey || f.color == colorGreyAlpha {
+		l.pixels = greyLevels
+	}
+	return l, nil
 }
 
 // chunks reads several chunks as one stream.

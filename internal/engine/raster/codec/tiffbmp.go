@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"image"
+	"image/color"
 
 	"golang.org/x/image/bmp"
 	"golang.org/x/image/tiff"
@@ -19,7 +20,12 @@ func scanBMP(data []byte) (layout, error) {
 	if err != nil {
 		return layout{}, fmt.Errorf("bmp header: %w", err)
 	}
-	return layout{width: c.Width, height: c.Height, frames: 1}, nil
+	_, palette := c.ColorModel.(color.Palette)
+	l := layout{width: c.Width, height: c.Height, frames: 1, pixels: packedColors}
+	if palette {
+		l.pixels = byteColors
+	}
+	return l, nil
 }
 
 func decodeBMP(ctx context.Context, data []byte, l layout) (*frames, error) {
@@ -36,7 +42,11 @@ func scanTIFF(data []byte) (layout, error) {
 	if err != nil {
 		return layout{}, fmt.Errorf("tiff header: %w", err)
 	}
-	return layout{width: c.Width, height: c.Height, frames: 1, orientation: exifOrientation(data)}, nil
+	l := layout{width: c.Width, height: c.Height, frames: 1, orientation: exifOrientation(data)}
+	if c.ColorModel == color.GrayModel {
+		l.pixels = greyLevels
+	}
+	return l, nil
 }
 
 func decodeTIFF(ctx context.Context, data []byte, l layout) (*frames, error) {

@@ -165,7 +165,15 @@ func scanWebP(data []byte) (layout, error) {
 	if err != nil {
 		return layout{}, err
 	}
-	return layout{f.width, f.height, len(f.tiles), f.orientation, len(f.tiles) == 1 && f.tiles[0].lossless}, nil
+	l := layout{width: f.width, height: f.height, frames: len(f.tiles), orientation: f.orientation}
+	if len(f.tiles) > 1 { // ComfyUI loads animations by another library
+		return l, nil
+	}
+	l.pixels, l.clear = planarColors, f.tiles[0].lossless
+	if l.clear {
+		l.pixels = packedColors
+	}
+	return l, nil
 }
 
 func decodeWebP(ctx context.Context, data []byte, l layout) (*frames, error) {
@@ -213,6 +221,7 @@ func (t *webpTile) lossy(ctx context.Context, im *image.YCbCr, a *image.NYCbCrA,
 		return nil, errSize
 	}
 	out := newFrames(l, alpha)
+	out.planes = im
 	for y := range l.height {
 		for x := 0; alpha && x < l.width; x++ {
 			out.alpha[y*l.width+x] = 255

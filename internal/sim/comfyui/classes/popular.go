@@ -104,6 +104,15 @@ func Popular() []*node.Class {
 			Name: "HDRPreviewKJ", Module: "custom_nodes.comfyui-kjnodes", OutputNode: true,
 			Inputs: []node.Input{Required("image", node.Image)}, Run: showDeep,
 		},
+		{
+			Name: "ttN imageOutput", Module: "custom_nodes.comfyui_tinyterranodes", OutputNode: true,
+			Inputs: []node.Input{Required("image", node.Image)}, Outputs: []node.Output{{Type: node.Image}}, Run: showByPath,
+		},
+		{
+			Name: "ImageBatchSplitter //Inspire", Module: "custom_nodes.comfyui-inspire-pack",
+			Inputs:  []node.Input{frames, {Name: "split_count", Type: node.Int, Default: int64(4)}},
+			Outputs: []node.Output{{Type: node.Image}}, MoreOutputs: true, Run: splitBatch,
+		},
 	}
 }
 
@@ -222,6 +231,31 @@ func showDeep(ctx context.Context, call *node.Call) (node.Result, error) {
 	return node.Result{Outputs: []node.Value{}, UI: map[string][]any{
 		"hdr_preview_data": {map[string]any{"frames": named, "frame_count": len(named), "linear_scale": 1.5}},
 	}}, err
+}
+
+// showByPath saves the frames and names them by their paths on the machine of the server.
+func showByPath(ctx context.Context, call *node.Call) (node.Result, error) {
+	var named []any
+	err := eachFrame(ctx, call, func(i int, data []byte) error {
+		file, err := call.Files.Save(ctx, node.Save{Folder: node.FolderTemp, Prefix: "ttNpreview", Suffix: ".png", Index: i},
+			func(w io.Writer) error { _, err := w.Write(data); return err })
+		named = append(named, map[string]any{"filename": "/home/somebody/ComfyUI/temp/" + file.Filename, "subfolder": "", "type": "temp"})
+		return err
+	})
+	return node.Result{Outputs: []node.Value{call.Args["image"]}, UI: map[string][]any{"images": named}}, err
+}
+
+// splitBatch returns each of the first frames, and the rest, as an output of its own.
+func splitBatch(_ context.Context, call *node.Call) (res node.Result, err error) {
+	batch := call.Image("images")
+	count := min(call.Int("split_count"), batch.Frames())
+	for i := range count {
+		res.Outputs = append(res.Outputs, batch.Frame(i))
+	}
+	if count < batch.Frames() {
+		res.Outputs = append(res.Outputs, batch.Slice(count, batch.Frames()-count))
+	}
+	return res, nil
 }
 
 // loadFrames makes a batch of pictures of one size.

@@ -1,12 +1,15 @@
 package jpegplane
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // spectrum is what a scan has of each block: the coefficients from first to last, and their bits down to low. Bits of high
 // and above were in an earlier scan.
 type spectrum struct{ first, last, high, low int }
 
-// scan reads the coded data of a scan.
+// scan reads the coded data of a scan. Where the data is cut off or damaged, the scan ends, and the rest of the picture stays as it is.
 func (d *decoder) scan(ctx context.Context, b []byte) error {
 	if d.components == nil || len(b) < 1 || len(b) != 4+2*int(b[0]) || b[0] < 1 || b[0] > 3 {
 		return damaged("a scan header of %d bytes", len(b))
@@ -34,6 +37,9 @@ func (d *decoder) scan(ctx context.Context, b []byte) error {
 	r := &reader{bits: bits{data: d.data, at: d.at}, decoder: d, spectrum: s}
 	err := r.units(ctx, parts)
 	d.at = r.bits.at
+	if errors.Is(err, errDamaged) {
+		return nil
+	}
 	return err
 }
 

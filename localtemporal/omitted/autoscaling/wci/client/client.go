@@ -1,5 +1,5 @@
-// Package client answers Temporal's questions about workers that are started on demand: there are none, and none can be
-// configured. It leaves the versions of workers that run by themselves untouched.
+// Package client answers Temporal's requests about workers that are started on demand: no such worker exists, and none
+// can be configured. It does not affect the versions of other workers.
 package client
 
 import (

@@ -1,5 +1,5 @@
-// Package iface declares what a configuration of workers that are started on demand consists of. Temporal's server converts
-// requests to these types before it asks the client, which refuses them.
+// Package iface declares the types of a configuration of workers that are started on demand. Temporal's server converts requests to these
+// types before it asks the client, which refuses them.
 package iface
 
 import (

@@ -1,0 +1,258 @@
+package activities_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/activities/nodevalue"
+	"github.com/millrace-dev/millrace/internal/comfyui/driving"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/nodecache"
+	"github.com/millrace-dev/millrace/internal/domain/server"
+	"github.com/millrace-dev/millrace/internal/engine/graph"
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/stream"
+)
+
+// leases is a store that keeps the lease of an attempt, and what it learns.
+type leases struct {
+	losing
+	mine    []bool // answers to renewals, in turn; then the store is away
+	renewed int
+	loaded  []time.Duration
+	why     string // the segment waits
+}
+
+func (l *leases) Renew(context.Context, server.Lease) (bool, error) {
+	if l.renewed++; l.renewed > len(l.mine) {
+		return false, errAway
+	}
+	return l.mine[l.renewed-1], nil
+}
+
+func (l *leases) Loaded(_ context.Context, _ server.ID, _ []string, took time.Duration) error {
+	l.loaded = append(l.loaded, took)
+	return nil
+}
+
+func (l *leases) WhyWaiting(context.Context, server.Key) (string, int, error) { return l.why, 0, nil }
+
+func (b *bench) attempt(t *testing.T, store *leases, l server.Lease) *activities.SegmentAttempt {
+	t.Helper()
+	store.bench = b
+	l.Key, l.Server = server.Key{Job: b.ref.Job, Run: b.ref.Run}, "first"
+	a, err := b.activities.Attempt(t.Context(), store, b.ref, l, nil)
+	require.NoError(t, err)
+	return a
+}
+
+// What earlier attempts of the run recorded of nodes is not recorded again; what belongs to another run is.
+func TestNodesThatWereRecordedAreNotRecordedAgain(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, gatedPrompt, []string{"3"}, gated("")...)
+	b.append(t, job.TypeNodesCached, job.NodesCachedV1{Run: 1, Nodes: []string{"cached", "both"}})
+	b.append(t, job.TypeNodesCached, job.NodesCachedV1{Run: 2, Nodes: []string{"cached in another run", "both"}})
+	b.append(t, job.TypeNodeExecuted, job.NodeExecutedV1{Run: 1, Node: "executed"})
+	b.append(t, job.TypeNodeExecuted, job.NodeExecutedV1{Run: 2, Node: "executed in another run"})
+	again, first := b.attempt(t, &leases{}, server.Lease{Attempt: 2}), b.attempt(t, &leases{}, server.Lease{Attempt: 1, Fresh: true})
+	for id, recorded := range map[string]bool{
+		"cached": true, "both": true, "executed": true, "cached in another run": false, "executed in another run": false, "5": false,
+	} {
+		require.Equal(t, recorded, again.Recorded(id), id)
+		require.False(t, first.Recorded(id), "nothing is before the first attempt")
+	}
+}
+
+// What a server says while a node runs reaches watchers and the event of the node, with the attempt.
+func TestWhatAServerSaysIsPublishedAndRecorded(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, gatedPrompt, []string{"3"}, gated("")...)
+	bus := &framesBus{b: b, t: t}
+	b.activities.Bus = bus
+	a := b.attempt(t, &leases{}, server.Lease{Attempt: 3})
+	require.NoError(t, a.Started(t.Context(), "5", nil))
+	a.Text("5", "half done")
+	a.Preview("5", "image/png", []byte("x"))
+	require.NoError(t, a.Executed(t.Context(), driving.Executed{Node: "5", UI: map[string][]any{"text": {"done"}}, Took: time.Second}))
+	require.NoError(t, a.Flush(t.Context()))
+	require.Len(t, bus.frames, 2)
+	for n, kind := range []stream.FrameKind{stream.FrameText, stream.FramePreview} {
+		require.Equal(t, kind, bus.frames[n].Kind)
+		require.Equal(t, "5", bus.frames[n].Node)
+		require.Equal(t, 3, bus.frames[n].Attempt)
+	}
+	done := b.executed(t)["5"]
+	require.Equal(t, []string{"half done"}, done.Log)
+	require.EqualValues(t, 1000, done.Millis)
+	require.Equal(t, "KSampler", done.Class)
+	require.JSONEq(t, `{"text":["done"]}`, string(done.UI))
+	require.Contains(t, b.events(t), "started 5")
+}
+
+// How long models took to load is learned where a segment has some.
+func TestTheTimeToLoadIsLearned(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		models []string
+		want   []time.Duration
+	}{
+		"no models":                         {nil, nil},
+		"models that another prompt loaded": {[]string{"a"}, []time.Duration{time.Millisecond}},
+	} {
+		store := &leases{}
+		newBench(t, gatedPrompt, []string{"3"}, gated("")...).attempt(t, store, server.Lease{Attempt: 1, Models: c.models}).Measure(t.Context())
+		require.Equal(t, c.want, store.loaded, name)
+	}
+}
+
+// A driver whose lease another one has ends; one whose lease cannot be renewed now goes on.
+func TestADriverEndsWithItsLease(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		mine []bool
+		lost bool
+	}{
+		"it is taken": {[]bool{true, true, false}, true}, "it is not known": {[]bool{true, true}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, gatedPrompt, []string{"3"}, gated("")...)
+			a := b.attempt(t, &leases{mine: c.mine}, server.Lease{Attempt: 1, Fresh: true})
+			synctest.Test(t, func(t *testing.T) {
+				ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+				defer stop()
+				driven, lost := context.WithCancelCause(t.Context())
+				defer lost(nil)
+				a.Renew(ctx, lost)
+				require.Equal(t, c.lost, driven.Err() != nil)
+				if c.lost {
+					require.ErrorIs(t, context.Cause(driven), activities.ErrTakenOver)
+				}
+			})
+		})
+	}
+}
+
+// A job says once that a segment waits for a server, whoever recorded it.
+func TestAWaitIsRecordedOnce(t *testing.T) {
+	t.Parallel()
+	waits := job.SegmentWaitingV1{Run: 1, Node: "5", Attempt: 1, Reason: "no server is free"}
+	for name, c := range map[string]struct {
+		why    string
+		before bool
+		want   int
+	}{
+		"a new wait": {"no server is free", false, 1}, "one that is known": {"no server is free", true, 1}, "no wait": {"", false, 0},
+	} {
+		b := newBench(t, gatedPrompt, []string{"3"}, gated("")...)
+		b.append(t, job.TypeStarted, job.StartedV1{Run: 1})
+		if c.before {
+			b.append(t, job.TypeSegmentWaiting, waits)
+		}
+		b.attempt(t, &leases{why: c.why}, server.Lease{Attempt: 1, Fresh: true}).RecordWaiting(t.Context())
+		recorded, err := b.log.ReadStream(t.Context(), b.ref.Job.Stream(), 0, 100)
+		require.NoError(t, err)
+		count := 0
+		for _, rec := range recorded {
+			if rec.Type == job.TypeSegmentWaiting {
+				count++
+			}
+		}
+		require.Equal(t, c.want, count, name)
+	}
+}
+
+// shelves is a node cache that keeps what it is given, or is away.
+type shelves struct {
+	shelf
+	away error
+}
+
+func (s *shelves) Save(ctx context.Context, account string, entries []nodecache.Entry) error {
+	if s.away != nil {
+		return s.away
+	}
+	return s.shelf.Save(ctx, account, entries)
+}
+
+// The values of a segment outlive its job if the cache has kept them, and end with the job otherwise.
+func TestTheResultOfASegmentIsCached(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		away error
+		want string
+	}{
+		"kept": {nil, nodevalue.Cached("a value")}, "the cache is away": {errAway, "a value"},
+	} {
+		b := newBench(t, gatedPrompt, []string{"3"}, gated("")...)
+		cache := &shelves{shelf{entries: map[nodecache.Key]nodecache.Entry{}}, c.away}
+		a := b.attempt(t, &leases{}, server.Lease{Attempt: 1, Fresh: true})
+		refs, err := a.CacheResult(t.Context(), &nodecache.Cache{Store: cache}, []string{"a value"})
+		require.NoError(t, err, name)
+		require.Equal(t, []string{c.want}, refs, name)
+		require.Equal(t, c.away == nil, len(cache.entries) == 1, name)
+	}
+}
+
+// given are credentials of Comfy.org.
+type given map[string]string
+
+func (g given) ForServer(context.Context, job.RunRef, string) (map[string]string, error) {
+	return g, nil
+}
+
+// A prompt has the metadata of its submission, and credentials only where the server may have them. Those are withheld from answers.
+func TestTheExtraDataOfAPrompt(t *testing.T) {
+	t.Parallel()
+	source := job.Source{ExtraData: map[string]json.RawMessage{
+		"extra_pnginfo": json.RawMessage(`{"workflow":{}}`), "preview_method": json.RawMessage(`null`), "other": json.RawMessage(`1`),
+	}}
+	for name, c := range map[string]struct {
+		given   activities.ServerCredentials
+		want    map[string]json.RawMessage
+		secrets []string
+	}{
+		"no credentials": {nil, map[string]json.RawMessage{"extra_pnginfo": json.RawMessage(`{"workflow":{}}`)}, nil},
+		"a key": {
+			given{"api_key_comfy_org": `k"`},
+			map[string]json.RawMessage{"extra_pnginfo": json.RawMessage(`{"workflow":{}}`), "api_key_comfy_org": json.RawMessage(`"k\""`)},
+			[]string{`k"`},
+		},
+	} {
+		b := newBench(t, gatedPrompt, []string{"3"}, gated("")...)
+		extra, secrets, err := b.attempt(t, &leases{}, server.Lease{Attempt: 1, Fresh: true}).Extra(t.Context(), c.given, source)
+		require.NoError(t, err, name)
+		require.Equal(t, c.want, extra, name)
+		require.Equal(t, c.secrets, secrets, name)
+	}
+}
+
+// A segment needs the classes of its nodes, the files that they name, and of a class that only servers have the inputs as planned.
+func TestWhatANodeNeedsOfItsServer(t *testing.T) {
+	t.Parallel()
+	inputs := []node.Input{{Name: "file", Type: node.Combo}, {Name: "steps", Type: node.Int}, {Name: "unused", Type: node.Int}}
+	outputs := []node.Output{{Type: node.Image}}
+	run := func(context.Context, *node.Call) (node.Result, error) { return node.Result{}, nil }
+	classes, err := node.NewRegistry(
+		&node.Class{Name: "Own", Inputs: inputs, Outputs: outputs, Run: run},
+		&node.Class{Name: "Theirs", Inputs: inputs, Outputs: outputs, Remote: true, Run: run},
+	)
+	require.NoError(t, err)
+	for class, want := range map[string]server.Need{
+		"Own": {Class: "Own", Choices: map[string]string{"file": "a"}},
+		"Theirs": {
+			Class: "Theirs", Choices: map[string]string{"file": "a"}, Inputs: map[string]string{"file": "COMBO", "steps": "INT"},
+			Outputs: []string{"IMAGE"},
+		},
+		"Unknown": {Class: "Unknown"},
+	} {
+		n := &graph.PlanNode{Class: class, Constants: node.Args{"file": "a"}, Links: map[string]graph.Link{"steps": {}}}
+		require.Equal(t, want, activities.Need(classes, n), class)
+	}
+}

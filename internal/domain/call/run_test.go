@@ -1,0 +1,271 @@
+package call_test
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/domain/call"
+	"github.com/millrace-dev/millrace/internal/domain/outbox"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/storage/blob/blobtest/mem"
+)
+
+// desk is an account with its calls, the models, and the process that sends.
+type desk struct {
+	call.Store
+	limits    call.Limits
+	offer     error
+	keys      []keyAnswer // to the lookups of the key, in turn; none = it is free
+	accept    error
+	state     call.Call // of the call that the key names, or of the one that was accepted
+	load      error
+	elsewhere bool // this process does not send calls now
+
+	accepted  []call.NewCall
+	notified  int
+	sent      int
+	discarded []bool // uncertain
+	hears     *call.Watch
+	heard     []byte // data of the event that ends the call as it is accepted; nil = it does not end then
+}
+
+type keyAnswer struct {
+	rec call.KeyRecord
+	err error
+}
+
+func (d *desk) CallLimits(context.Context, string) (call.Limits, error) { return d.limits, nil }
+func (d *desk) CallBounds(string) call.Limits                           { return call.Limits{} }
+func (d *desk) Offer(context.Context, call.Invocation) (call.Offer, error) {
+	return call.Offer{Model: "sim/echo"}, d.offer
+}
+
+func (d *desk) Key(context.Context, string, string) (call.KeyRecord, bool, error) {
+	if len(d.keys) == 0 {
+		return call.KeyRecord{}, false, nil
+	}
+	now := d.keys[0]
+	d.keys = d.keys[1:]
+	return now.rec, now.err == nil && now.rec.Call != "", now.err
+}
+
+func (d *desk) Accept(_ context.Context, n call.NewCall) (call.Admission, error) {
+	if d.accept != nil {
+		return call.Admission{}, d.accept
+	}
+	d.accepted = append(d.accepted, n)
+	if d.heard != nil {
+		d.hears.Observe([]eventlog.Recorded{{Stream: n.ID.Stream(), Version: 9, Type: call.TypeSucceeded, Data: d.heard}})
+	}
+	return call.Admission{Intents: []outbox.Intent{{}}, Call: call.Call{ID: n.ID, State: call.Admitted}}, nil
+}
+
+func (d *desk) Load(context.Context, string, call.ID) (call.Call, error)    { return d.state, d.load }
+func (d *desk) Note(context.Context, string, call.ID, eventlog.Event) error { return nil }
+func (d *desk) Ahead(context.Context, string, call.ID) (int64, error)       { return 3, nil }
+func (d *desk) Cancel(context.Context, string, call.ID, string) (active bool, _ error) {
+	return true, nil
+}
+
+func (d *desk) Prepare(context.Context, call.Run) (call.Attempt, error) {
+	if d.elsewhere {
+		return nil, nil
+	}
+	return d, nil
+}
+
+func (d *desk) Dispatching() call.DispatchingV1 { return call.DispatchingV1{Token: "t"} }
+
+func (d *desk) Send(over func()) {
+	d.sent++
+	over()
+}
+
+func (d *desk) Discard(uncertain bool) { d.discarded = append(d.discarded, uncertain) }
+
+func (d *desk) service(t *testing.T) *call.Service {
+	t.Helper()
+	types := eventlog.NewRegistry()
+	require.NoError(t, call.Register(types))
+	d.hears = call.NewWatch(types)
+	deadline := time.Nanosecond
+	if d.heard != nil {
+		deadline = time.Hour
+	}
+	return call.NewService(call.Deps{
+		Store: d, Models: d, Tiers: d, Blobs: mem.New(), Watch: d.hears, Sender: d, Deadline: deadline, Log: slog.New(slog.DiscardHandler),
+		Notify: func(intents []outbox.Intent) { d.notified += len(intents) },
+	})
+}
+
+func request(key string) call.Invocation {
+	return call.Invocation{
+		Account: "a", RequestID: string(call.NewID()), Key: key, Method: "POST", Target: "/v2/models/sim/echo", Body: []byte(`{}`),
+	}
+}
+
+var (
+	mine    = call.Fingerprint("POST", "/v2/models/sim/echo", []byte(`{}`))
+	away    = fault.New(fault.Unavailable, "", "the database is away")
+	enabled = call.Limits{Enabled: true}
+)
+
+// A call that may not run is refused before anything is recorded or sent, whoever asks for it.
+func TestACallThatMayNotRunIsRefused(t *testing.T) {
+	t.Parallel()
+	other := call.KeyRecord{Call: id}
+	for name, c := range map[string]struct {
+		desk desk
+		key  string
+		want string // type of the refusal; "" = it is accepted
+	}{
+		"nothing is wrong":          {desk{limits: enabled}, "", ""},
+		"a key of 255 characters":   {desk{limits: enabled}, strings.Repeat("é", 255), ""},
+		"a key of 256 characters":   {desk{limits: enabled}, strings.Repeat("é", 256), call.InvalidInput},
+		"the router is not enabled": {desk{}, "", call.NotEnabled},
+		"no subscription":           {desk{limits: call.Limits{Enabled: true, Lapsed: true}}, "", call.Forbidden},
+		"no credit":                 {desk{limits: call.Limits{Enabled: true, Unfunded: true}}, "", call.InsufficientCredits},
+		"a key of another request":  {desk{limits: enabled, keys: []keyAnswer{{other, nil}}}, "k", call.InvalidInput},
+		"the database is away":      {desk{limits: enabled, keys: []keyAnswer{{err: away}}}, "k", call.ServiceUnavailable},
+		"an unknown model": {
+			desk{limits: enabled, offer: call.Refuse(fault.NotFound, call.ModelNotFound, "no")}, "", call.ModelNotFound,
+		},
+		"no credit when it is booked": {
+			desk{limits: enabled, accept: fault.New(fault.Exhausted, fault.CodeInsufficientCredits, "no")}, "", call.InsufficientCredits,
+		},
+	} {
+		for how, ask := range map[string]func(*call.Service) error{
+			"waiting": func(s *call.Service) error { _, err := s.Run(t.Context(), request(c.key)); return err },
+			"queued":  func(s *call.Service) error { _, err := s.Enqueue(t.Context(), request(c.key)); return err },
+		} {
+			d := c.desk
+			d.state = call.Call{State: call.Succeeded, Answer: &call.Body{}}
+			err := ask(d.service(t))
+			if c.want == "" {
+				require.NoError(t, err, "%s, %s", name, how)
+				require.Len(t, d.accepted, 1)
+				continue
+			}
+			require.Error(t, err, "%s, %s", name, how)
+			require.Equal(t, c.want, call.RefusalOf(err).Type, "%s, %s", name, how)
+			require.Empty(t, d.accepted)
+			require.Zero(t, d.sent+d.notified)
+		}
+	}
+}
+
+// A waiting call is sent by the process that accepts it, if that process sends now, and by its workflow otherwise. An attempt that is
+// given up is uncertain only if the call may have been recorded.
+func TestAnAcceptedCallIsSentOnce(t *testing.T) {
+	t.Parallel()
+	taken := []keyAnswer{{}, {call.KeyRecord{Call: id, Fingerprint: mine}, nil}}
+	for name, c := range map[string]struct {
+		desk      desk
+		sent      int
+		notified  int
+		discarded []bool
+		want      string
+	}{
+		"by this process": {desk{}, 1, 1, nil, ""},
+		"by its workflow": {desk{elsewhere: true}, 0, 1, nil, ""},
+		"refused": {
+			desk{accept: call.Refuse(fault.Exhausted, call.RateLimited, "too many")}, 0, 0, []bool{false}, call.RateLimited,
+		},
+		"nobody knows":                {desk{accept: away}, 0, 0, []bool{true}, call.ServiceUnavailable},
+		"the key was taken meanwhile": {desk{accept: call.ErrKeyTaken, keys: taken}, 0, 0, []bool{false}, ""},
+		"and was freed again":         {desk{accept: call.ErrKeyTaken, keys: taken[:1]}, 0, 0, []bool{false}, call.ConcurrencyLimit},
+		"by nobody knows whom": {
+			desk{accept: call.ErrKeyTaken, keys: []keyAnswer{{}, {err: away}}}, 0, 0, []bool{true}, call.ServiceUnavailable,
+		},
+		"by another request": {
+			desk{accept: call.ErrKeyTaken, keys: []keyAnswer{{}, {call.KeyRecord{Call: id}, nil}}}, 0, 0, []bool{false}, call.InvalidInput,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := c.desk
+			d.limits, d.state = enabled, call.Call{State: call.Succeeded, Replayable: true, Answer: &call.Body{}}
+			res, err := d.service(t).Run(t.Context(), request("k"))
+			require.Equal(t, []int{c.sent, c.notified}, []int{d.sent, d.notified})
+			require.Equal(t, c.discarded, d.discarded)
+			for _, n := range d.accepted {
+				require.Equal(t, c.sent == 1, n.Sending != nil)
+			}
+			if c.want != "" {
+				require.Equal(t, c.want, call.RefusalOf(err).Type)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, len(d.accepted) == 0, res.Replayed)
+		})
+	}
+}
+
+// A queued call is found again by its key, and nothing starts twice.
+func TestAQueuedCallIsFoundAgainByItsKey(t *testing.T) {
+	t.Parallel()
+	d := desk{limits: enabled, accept: call.ErrKeyTaken, keys: []keyAnswer{{}, {call.KeyRecord{Call: id, Fingerprint: mine}, nil}}}
+	again, err := d.service(t).Enqueue(t.Context(), request("k"))
+	require.NoError(t, err)
+	require.Equal(t, call.Enqueued{Call: id, Ahead: 3, Replayed: true}, again)
+	require.Zero(t, d.notified)
+	d = desk{load: away}
+	_, err = d.service(t).Cancel(t.Context(), call.Handle{Account: "a", Call: id}, "r")
+	require.ErrorIs(t, err, away, "a call that cannot be read is not said to have ended")
+}
+
+// The key of a call that has ended gives its answer again, or says why there is none.
+func TestTheKeyOfAnEndedCallGivesItsAnswer(t *testing.T) {
+	t.Parallel()
+	rec := call.KeyRecord{Call: id, Fingerprint: mine}
+	delivered := rec
+	delivered.Delivered, delivered.DeliveredAgo = true, time.Hour
+	for name, c := range map[string]struct {
+		rec  call.KeyRecord
+		call call.Call
+		want string
+		says string
+	}{
+		"an answer": {rec, call.Call{State: call.Succeeded, Answer: &call.Body{}}, "", ""},
+		"one that was delivered": {
+			delivered, call.Call{State: call.Succeeded, Answer: &call.Body{}}, call.InvalidInput, "delivered",
+		},
+		"one that is stored": {delivered, call.Call{State: call.Succeeded, Replayable: true, Answer: &call.Body{}}, "", ""},
+		"canceled":           {rec, call.Call{State: call.Canceled}, call.InvalidInput, "cancelled; use a new key"},
+		"unknown":            {rec, call.Call{State: call.Unknown}, call.InvalidInput, "unknown"},
+		"failed": {
+			rec, call.Call{State: call.Failed, Failure: &call.Failure{Type: call.PolicyViolation}}, call.PolicyViolation, "",
+		},
+		"under way, its caller waits": {rec, call.Call{State: call.Running}, call.ConcurrencyLimit, "still running"},
+	} {
+		d := desk{limits: enabled, keys: []keyAnswer{{c.rec, nil}}, state: c.call}
+		res, err := d.service(t).Run(t.Context(), request("k"))
+		require.Empty(t, d.accepted, name)
+		if c.want == "" {
+			require.NoError(t, err, name)
+			require.True(t, res.Replayed, name)
+			continue
+		}
+		require.Equal(t, c.want, call.RefusalOf(err).Type, name)
+		require.ErrorContains(t, err, c.says, name)
+	}
+}
+
+// A caller hears the end of its call from the process that records it, long before its deadline.
+func TestACallerHearsTheEndOfItsCall(t *testing.T) {
+	t.Parallel()
+	data, err := json.Marshal(call.SucceededV1{Answer: call.Body{Size: 7}, Charged: 5})
+	require.NoError(t, err)
+	d := desk{limits: enabled, heard: data}
+	res, err := d.service(t).Run(t.Context(), request(""))
+	require.NoError(t, err)
+	require.EqualValues(t, 7, res.Size)
+	require.EqualValues(t, 5, *res.Charged)
+}
