@@ -58,9 +58,10 @@ type Deps struct {
 	// 5 s.
 	Turn time.Duration
 	// Waiting reports whether batches of a task queue wait for a worker; nil = always.
-	Waiting func(ctx context.Context, taskQueue string) (bool, error)
-	Worker  string // name of this process in events
-	Log     *slog.Logger
+	Waiting   func(ctx context.Context, taskQueue string) (bool, error)
+	Heartbeat attempt.Record // sends a heartbeat of a long attempt; nil = by the worker's client of Temporal
+	Worker    string         // name of this process in events
+	Log       *slog.Logger
 }
 
 // RunAssets replaces the asset references in the graph of an accepted job by file names.

@@ -61,7 +61,7 @@ func (g *Graph) RunCheap(ctx context.Context, p RunParams) (RunResult, error) {
 func (g *Graph) RunLong(ctx context.Context, p RunParams) (RunResult, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	pulse := attempt.NewPulse()
+	pulse := attempt.NewPulse(g.Heartbeat)
 	go pulse.Run(ctx)
 	info, waits := activity.GetInfo(ctx), slotWaits(ctx)
 	n := info.Attempt - waits

@@ -63,8 +63,9 @@ func newBenchOf(t *testing.T, submitted job.Source, targets []string, classes ..
 	b.activities = activities.NewGraph(activities.Deps{
 		Events: log, Types: types, Sources: job.Sources{Events: log, Registry: types, Blobs: blobs},
 		Assets: noAssets{}, Classes: registry, Values: nodevalue.New(blobs, 1<<20, 1<<20, time.Minute), Bus: noBus{}, Stops: stops,
-		Files:  func(job.RunRef, string) activities.NodeFiles { return noFiles{} },
-		Worker: "w", Log: slog.New(slog.DiscardHandler),
+		Files:     func(job.RunRef, string) activities.NodeFiles { return noFiles{} },
+		Heartbeat: func(context.Context) error { return nil },
+		Worker:    "w", Log: slog.New(slog.DiscardHandler),
 	})
 	source, err := json.Marshal(submitted)
 	require.NoError(t, err)

@@ -24,14 +24,25 @@ const (
 	confirmWithin = 2 * time.Second
 )
 
+// Record tells Temporal that the attempt of an activity is alive, and returns the answer.
+type Record func(ctx context.Context) error
+
 // Pulse keeps an attempt of an activity alive, and knows when Temporal was last heard of.
 type Pulse struct {
-	mu    sync.Mutex // guards heard
-	heard time.Time
+	record Record
+	mu     sync.Mutex // guards heard
+	heard  time.Time
 }
 
-// NewPulse returns the pulse of an attempt that begins.
-func NewPulse() *Pulse { return &Pulse{heard: time.Now()} }
+// NewPulse returns the pulse of an attempt that begins. If record is nil, heartbeats are sent by the worker's client of Temporal.
+func NewPulse(record Record) *Pulse {
+	if record == nil {
+		record = func(ctx context.Context) error {
+			return activity.GetClient(ctx).RecordActivityHeartbeat(ctx, activity.GetInfo(ctx).TaskToken)
+		}
+	}
+	return &Pulse{record: record, heard: time.Now()}
+}
 
 // Heartbeat sends heartbeats to Temporal until ctx ends. The activity is canceled when Temporal answers that it must
 // end or that another attempt has begun. A heartbeat without an answer changes nothing: Temporal may be restarting,
@@ -39,7 +50,7 @@ func NewPulse() *Pulse { return &Pulse{heard: time.Now()} }
 //
 // The heartbeats of the SDK do not have this property: the SDK cancels the activity when a heartbeat takes longer
 // than the interval.
-func Heartbeat(ctx context.Context) { NewPulse().Run(ctx) }
+func Heartbeat(ctx context.Context) { NewPulse(nil).Run(ctx) }
 
 // Run is Heartbeat of an attempt with a pulse.
 func (p *Pulse) Run(ctx context.Context) {
@@ -77,7 +88,7 @@ func (p *Pulse) Confirm(ctx context.Context) error {
 func (p *Pulse) send(ctx context.Context, within time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	err := activity.GetClient(ctx).RecordActivityHeartbeat(ctx, activity.GetInfo(ctx).TaskToken)
+	err := p.record(ctx)
 	if err == nil {
 		p.hear()
 	}

@@ -46,10 +46,13 @@ func (c *client) call(name, inputs string, headers ...string) (reply, map[string
 	return r, decode(c.t, r.body)
 }
 
+// ofVersion matches the id of a node of deployedGraph, but no part of a time or of a job's id.
+var ofVersion = regexp.MustCompile(`(?:^|[^-.\w])900[123]\b`)
+
 // hasNoNode fails if an answer contains the id of a node of deployedGraph.
 func (r reply) hasNoNode(t *testing.T) {
 	t.Helper()
-	require.NotRegexp(t, regexp.MustCompile(`900[12]`), r.body)
+	require.NotRegexp(t, ofVersion, r.body)
 }
 
 func TestADeploymentIsCalledByName(t *testing.T) {

@@ -146,7 +146,8 @@ func (d *deployment) worker(name string) *activities.Graph {
 		Stops:    activities.NewStops(),
 		Files:    func(job.RunRef, string) activities.NodeFiles { return &nodeFiles{Files: files} },
 		Segments: activities.NewSegments(pool, driving.New(driving.Options{})), Jobs: d.jobs,
-		Worker: name, Log: slog.New(slog.DiscardHandler),
+		Heartbeat: func(context.Context) error { return nil },
+		Worker:    name, Log: slog.New(slog.DiscardHandler),
 	})
 }
 
