@@ -10,6 +10,7 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
+	"github.com/millrace-dev/millrace/activities/attempt"
 	"github.com/millrace-dev/millrace/activities/nodevalue"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/nodecache"

@@ -197,7 +197,7 @@ func (s *service) silent(submit func(*service, int) string) {
 		s.await("the segment elsewhere", func() bool { return len(other.Runs()) > at })
 		took := other.Runs()[at].Began.Sub(frozen)
 		s.t.Logf("elsewhere after %s", took.Round(time.Millisecond))
-		require.Less(s.t, took, 4*time.Second+5*time.Second)
+		require.Less(s.t, took, time.Minute, "nine seconds where the machine is idle")
 		require.Equal(s.t, "completed", s.ended(id))
 		victim.Thaw()
 		s.resume()

@@ -242,7 +242,7 @@ func addGraph(g served.Graph, name string, other served.Graph, checkpoint string
 // both are loaded: none of them waits for as long as a checkpoint takes to load, after which it would go to the other server.
 func TestCheckpointsStayWhereTheyAreLoaded(t *testing.T) {
 	t.Parallel()
-	both := comfyui.Options{Checkpoints: []string{"one.safetensors", "two.safetensors"}, Load: 6 * time.Second, Step: 10 * time.Millisecond}
+	both := comfyui.Options{Checkpoints: []string{"one.safetensors", "two.safetensors"}, Load: 20 * time.Second, Step: 10 * time.Millisecond}
 	s := start(t, both, both)
 	s.healthy(2)
 	for _, some := range [][]int{{0, 1}, {2, 3, 4, 5, 6, 7, 8, 9}} {

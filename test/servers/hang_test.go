@@ -54,7 +54,7 @@ func TestANodeThatHangsCostsOneJobTwoRuns(t *testing.T) {
 	require.Contains(t, history, `"node_id":"5"`)
 	require.Contains(t, history, `"node_type":"KSampler"`)
 	require.Equal(t, []int{1, 1}, s.executed(), "once on each server")
-	require.Less(t, time.Since(began), 2*(5*time.Second+10*time.Second), "the bound and a poll, twice")
+	require.Less(t, time.Since(began), time.Minute, "the bound and a poll, twice, take 30 seconds at most where the machine is idle")
 	timeline := s.command("jobs", "timeline", id)
 	require.Contains(t, timeline, "given_up")
 
