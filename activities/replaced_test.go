@@ -21,15 +21,18 @@ import (
 	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
 )
 
-// silence holds the first heartbeat back, as if the process of the attempt had been stopped.
-func silence() grpc.UnaryClientInterceptor {
-	var sent atomic.Int32
+// silence holds heartbeats back until another attempt has begun, as if the process of the first one had been stopped.
+func silence(replaced <-chan struct{}) grpc.UnaryClientInterceptor {
 	return func(
 		ctx context.Context, method string, req, reply any, c *grpc.ClientConn, call grpc.UnaryInvoker, opts ...grpc.CallOption,
 	) error {
-		if method == workflowservice.WorkflowService_RecordActivityTaskHeartbeat_FullMethodName && sent.Add(1) == 1 {
-			<-ctx.Done()
-			return ctx.Err()
+		select {
+		case <-replaced:
+		default:
+			if method == workflowservice.WorkflowService_RecordActivityTaskHeartbeat_FullMethodName {
+				<-ctx.Done()
+				return ctx.Err()
+			}
 		}
 		return call(ctx, method, req, reply, c, opts...)
 	}
@@ -53,17 +56,18 @@ func TestAReplacedAttemptRecordsNothing(t *testing.T) {
 			return node.Result{}, nil
 		},
 	})
+	b.activities.Heartbeat = nil // heartbeats reach Temporal
 	plan := b.begin(t)
 	address, namespace := temporaltest.Namespace(t)
 	c, err := client.DialContext(t.Context(), client.Options{
 		HostPort: address, Namespace: namespace, Logger: slog.New(slog.DiscardHandler),
-		ConnectionOptions: client.ConnectionOptions{DialOptions: []grpc.DialOption{grpc.WithChainUnaryInterceptor(silence())}},
+		ConnectionOptions: client.ConnectionOptions{DialOptions: []grpc.DialOption{grpc.WithChainUnaryInterceptor(silence(replaced))}},
 	})
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
 	w := worker.New(c, "work", worker.Options{})
 	w.RegisterWorkflowWithOptions(func(ctx workflow.Context, p activities.RunParams) (res activities.RunResult, err error) {
-		ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Hour, HeartbeatTimeout: 7 * time.Second})
+		ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Hour, HeartbeatTimeout: 15 * time.Second})
 		return res, workflow.ExecuteActivity(ctx, "RunLong", p).Get(ctx, &res)
 	}, workflow.RegisterOptions{Name: "Run"})
 	w.RegisterActivityWithOptions(func(ctx context.Context, p activities.RunParams) (activities.RunResult, error) {

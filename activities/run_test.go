@@ -107,6 +107,7 @@ func (b *bench) events(t *testing.T) []string {
 func environment(ctx context.Context) *testsuite.TestActivityEnvironment {
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestActivityEnvironment()
+	env.SetTestTimeout(time.Minute) // an activity has three seconds otherwise
 	env.SetWorkerOptions(worker.Options{BackgroundActivityContext: ctx})
 	return env
 }

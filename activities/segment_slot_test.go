@@ -141,6 +141,7 @@ func TestWaitsForASlotAreNoAttempts(t *testing.T) {
 	b.activities.AddSegment(b.ref.Job, s)
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
+	env.SetTestTimeout(time.Minute)
 	env.RegisterActivity(b.activities.RunLong)
 	env.ExecuteWorkflow(func(ctx workflow.Context) (res activities.RunResult, err error) {
 		ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{

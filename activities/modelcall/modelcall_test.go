@@ -462,6 +462,7 @@ func TestAStoppedGenerationIsCanceledUnlessItIsDone(t *testing.T) {
 			}
 			var suite testsuite.WorkflowTestSuite
 			env := suite.NewTestActivityEnvironment()
+			env.SetTestTimeout(time.Minute) // an activity has three seconds otherwise
 			env.RegisterActivity(l.Activities.Stop)
 			_, err := env.ExecuteActivity(l.Activities.Stop, l.run)
 			require.NoError(t, err)

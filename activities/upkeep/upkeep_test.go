@@ -257,6 +257,7 @@ func run(t *testing.T, activity, param, result any) {
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestActivityEnvironment()
+	env.SetTestTimeout(time.Minute) // an activity has three seconds otherwise
 	env.RegisterActivity(activity)
 	var params []any
 	if param != nil {

@@ -170,7 +170,8 @@ func TestDisconnectedUploadKeepsItsKey(t *testing.T) {
 	apitest.Until(t, "the asset is being recorded", func() bool {
 		var waiting int
 		require.NoError(t, blocking.QueryRow(t.Context(),
-			`select count(*) from pg_locks where not granted and relation = 'files'::regclass`).Scan(&waiting))
+			`select count(*) from pg_locks where not granted and relation = 'files'::regclass
+				and database = (select oid from pg_database where datname = current_database())`).Scan(&waiting))
 		return waiting > 0
 	})
 	leave()

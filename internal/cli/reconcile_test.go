@@ -225,7 +225,7 @@ func TestReconcileRepairsEachKindOfDifference(t *testing.T) {
 			_, err := e.client.DescribeWorkflowExecution(t.Context(), id.WorkflowID(1), "")
 			var gone *serviceerror.NotFound
 			return errors.As(err, &gone)
-		}, time.Minute, 50*time.Millisecond, "the id can be used again")
+		}, 5*time.Minute, 50*time.Millisecond, "the id can be used again")
 	}
 	for _, id := range []string{orphan.WorkflowID(1), strangeCall.WorkflowID(1)} {
 		d, err := e.client.DescribeWorkflowExecution(t.Context(), id, "")
@@ -247,7 +247,7 @@ func TestReconcileRepairsEachKindOfDifference(t *testing.T) {
 	require.Eventually(t, func() bool { // Temporal lists a workflow that was ended a moment later
 		again, err := s.reconcile(t, "--yes")
 		return err == nil && len(again) == 0
-	}, 20*time.Second, 100*time.Millisecond)
+	}, 5*time.Minute, 100*time.Millisecond)
 }
 
 // accept appends a call in flight.

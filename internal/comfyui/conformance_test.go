@@ -19,7 +19,7 @@ import (
 )
 
 // step is the duration of a sampler's step in the simulator: long enough for a test to act during a run.
-const step = 4 * time.Millisecond
+const step = 10 * time.Millisecond
 
 func machine(t testing.TB, opts sim.Options) *sim.Machine {
 	t.Helper()

@@ -199,7 +199,11 @@ func TestBoundsEndAFetch(t *testing.T) {
 	} {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
-			content, err := c.Fetch(t.Context(), base+path, outbound.Bounds{Bytes: 1 << 20, Stall: 2 * time.Second}, allow)
+			bounds := outbound.Bounds{Bytes: 1 << 20, Stall: time.Minute}
+			if path == "/still" {
+				bounds.Stall = 2 * time.Second
+			}
+			content, err := c.Fetch(t.Context(), base+path, bounds, allow)
 			if err == nil {
 				_, err = io.Copy(io.Discard, content)
 				require.NoError(t, content.Close())

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -18,7 +19,11 @@ import (
 func program(t *testing.T, script string, timeout time.Duration) scan.Command {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "scanner")
-	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o700)) // it is run
+	// A process that another test starts would have the open file for a moment, and a file that is open for writing cannot be run.
+	syscall.ForkLock.RLock()
+	err := os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o700)
+	syscall.ForkLock.RUnlock()
+	require.NoError(t, err)
 	c, err := scan.NewCommand(scan.Content{Blobs: mem.New()}, path+" --stdin", timeout)
 	require.NoError(t, err)
 	return c

@@ -162,7 +162,7 @@ func TestSimulatedStatusHangsOnce(t *testing.T) {
 	_, base := start(t)
 	_, submitted := send(t, "POST", base+"/sim/generations", `{"prompt":"[sim:late-hang]"}`)
 	path := base + "/sim/generations/" + submitted["id"].(string)
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second) // it is there by then
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // it is there by then
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, "GET", path, nil)
 	require.NoError(t, err)

@@ -23,8 +23,8 @@ import (
 	"github.com/millrace-dev/millrace/test/served"
 )
 
-// patience bounds the time for one graph.
-const patience = 2 * time.Minute
+// patience bounds the time for one graph, and for the start of Millrace.
+const patience = 5 * time.Minute
 
 // leastEqual is the share of graphs, in percent, that must be equal in every key and every value.
 const leastEqual = 98

@@ -53,7 +53,7 @@ func (p *person) open() *browser {
 	p.t.Cleanup(cancel)
 	ctx, end := chromedp.NewContext(alloc)
 	p.t.Cleanup(end)
-	ctx, stop := context.WithTimeout(ctx, 3*patience) // some tests open a hundred pages
+	ctx, stop := context.WithTimeout(ctx, 10*patience) // some tests open a hundred pages
 	p.t.Cleanup(stop)
 	b := &browser{t: p.t, base: p.s.base, log: p.s.log.String, ctx: ctx, hosts: map[string]bool{}}
 	chromedp.ListenTarget(ctx, b.listen)

@@ -33,10 +33,13 @@ func TestTheGalleryShowsWhatAnAccountMade(t *testing.T) {
 	compared := p.get("/console/gallery/compare?id=" + id + "&id=" + other)
 	require.Equal(t, "/console/jobs/"+id+"?with="+other, compared.header.Get("Location"))
 	require.Equal(t, http.StatusBadRequest, p.get("/console/gallery/compare?id="+id).status)
-	for i := range 49 { // more than one page
-		p.submit(`{"prompt":` + picture("more", i) + `}`)
+	var more []string
+	for i := range 50 { // more than one page
+		more = append(more, p.submit(`{"prompt":`+picture("more", i)+`}`))
 	}
-	p.run(picture("more", 50))
+	for _, id := range more {
+		p.ended(id)
+	}
 	b := p.open()
 	b.looks("gallery", "/console/gallery")
 	b.visit("/console/gallery")

@@ -129,7 +129,7 @@ func TestAJobsPageShowsWhatAPartnerNodeHasMade(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t)
 	b := p.open()
-	id := p.submit(`{"prompt":{"1":{"class_type":"PrimitiveString","inputs":{"value":"a red square [sim:delay=10s]"}},
+	id := p.submit(`{"prompt":{"1":{"class_type":"PrimitiveString","inputs":{"value":"a red square [sim:delay=30s]"}},
 		"2":{"class_type":"PrimitiveString","inputs":{"value":"a blue square [sim:delay=10m]"}},
 		"3":{"class_type":"CreateList","inputs":{"inputs.input0":["1",0],"inputs.input1":["2",0]}},
 		"4":{"class_type":"Partner_sim_image","inputs":{"prompt":["3",0]}},

@@ -118,8 +118,8 @@ func startService(more ...string) *service {
 		cmd.SetArgs(append([]string{"dev", "--data", s.data, "--addr", addr, "--auth", "keys", "--admin-token", adminToken}, more...))
 		ended <- cmd.ExecuteContext(ctx)
 	}()
-	s.stop = func() { cancel(); <-ended; dir.Remove() } // if this fails, the next run removes the directory
-	s.err = served.AwaitReady(s.base, patience, ended)
+	s.stop = func() { cancel(); <-ended; dir.Remove() }  // if this fails, the next run removes the directory
+	s.err = served.AwaitReady(s.base, 2*patience, ended) // several services start together
 	return s
 }
 
@@ -254,11 +254,17 @@ func (p *person) submit(body string) string {
 func (p *person) run(graph string) string {
 	p.t.Helper()
 	id := p.submit(`{"prompt":` + graph + `}`)
+	p.ended(id)
+	return id
+}
+
+// ended waits for the end of a job.
+func (p *person) ended(id string) {
+	p.t.Helper()
 	p.await("the end of the job", func() bool {
 		word, _ := p.api(http.MethodGet, "/api/job/"+id+"/status", "")["status"].(string)
 		return word == "completed" || word == "failed" || word == "cancelled" || word == "error"
 	})
-	return id
 }
 
 // await waits until a condition holds.

@@ -219,6 +219,9 @@ func TestPagesOfOperatorsWithMuchAndWithMarkup(t *testing.T) {
 	hook := p.post("/console/webhooks", url.Values{"url": {theReceiver().server.URL + "/410"}, "description": {markup}})
 	require.Equal(t, http.StatusOK, hook.status, hook.body)
 	p.run(picture("said", 5))
+	p.await("the failure, before the queue is paused", func() bool {
+		return strings.Contains(p.page("/console?status=failed"), "RegexReplace")
+	})
 	act("/console/queues", url.Values{"queue": {id}, "mode": {"paused"}})
 	pool := storetest.OpenPool(t, dsn)
 	for _, sql := range []string{

@@ -45,7 +45,7 @@ func TestARestoredBackupCompletesEveryAcceptedJob(t *testing.T) {
 	old.until("it is being scanned", func() bool {
 		return strings.Contains(old.command("assets", "events", upload), "asset.verified")
 	})
-	running := old.request("/v2/models/sim/image/requests", `{"prompt":"slowly [sim:delay=30s]"}`)
+	running := old.request("/v2/models/sim/image/requests", `{"prompt":"slowly [sim:delay=60s]"}`)
 	old.until("the provider's handle is kept", func() bool {
 		return strings.Contains(old.command("calls", "events", running), "call.provider_accepted")
 	})

@@ -81,9 +81,13 @@ func TestDriversAndServersMayBeKilled(t *testing.T) {
 	}
 	killed := 0
 	for n := 0; n < serverKills || killed < fewestKilled; n++ {
-		require.Less(t, n, 3*serverKills, "too few servers could be killed")
 		<-time.After(betweenKills/2 + time.Duration(random.Int64N(int64(betweenKills)))) // any moment of a run
-		if at := random.IntN(4); at < 2 && c.underWayAgain() == 0 {
+		at := random.IntN(4)
+		if n >= serverKills { // on a busy machine, jobs recover for longer than the pauses
+			at %= 2
+			c.until("no unfinished job has lost a server", func() bool { return c.underWayAgain() == 0 })
+		}
+		if at < 2 && c.underWayAgain() == 0 {
 			killed++
 			machines[at].Kill()
 			require.NoError(t, machines[at].Restart())
@@ -144,9 +148,10 @@ func TestJobsThatWaitForAServerDoNotStopOthers(t *testing.T) {
 		}
 		return reason
 	}
-	for _, id := range waiting {
-		require.Contains(t, c.events(id), job.TypeSlotReleased)
-		require.Contains(t, reasons(id), "server")
+	for _, id := range waiting { // the other jobs need one slot of them at least
+		c.until("the job waits for a server without a slot", func() bool {
+			return slices.Contains(c.events(id), job.TypeSlotReleased) && strings.Contains(reasons(id), "server")
+		})
 	}
 	killed := c.killWorkers()
 	c.until("other workers drive the waiting jobs", func() bool { return c.waitingSince(killed) == slots })

@@ -68,7 +68,7 @@ func TestADeploymentFromAFile(t *testing.T) {
 	// A picture that a node saved carries its graph.
 	r, made := c.call("portrait", `{}`)
 	require.Equal(t, http.StatusCreated, r.status, r.body)
-	ended := decode(t, c.do("GET", fmt.Sprint("/api/v2/jobs/", made["id"]), "", "Prefer", "wait=30").body)
+	ended := decode(t, c.ended(fmt.Sprint("/api/v2/jobs/", made["id"])).body)
 	link, _ := ended["outputs"].([]any)[0].(map[string]any)["url"].(string)
 	file := write("picture.png", c.do("GET", link, "").body)
 	out = c.command("deploy", file, "--name", "from-a-picture", "--input", "width=9001.width", "--output", "picture=9002")
@@ -151,7 +151,7 @@ func TestADeploymentIsDeletedWhileItsJobsRun(t *testing.T) {
 	r, _ := c.call("portrait", `{}`)
 	require.Equal(t, http.StatusNotFound, r.status)
 	for _, id := range ids {
-		require.Equal(t, "succeeded", decode(t, c.do("GET", "/api/v2/jobs/"+id, "", "Prefer", "wait=30").body)["status"])
+		require.Equal(t, "succeeded", decode(t, c.ended("/api/v2/jobs/"+id).body)["status"])
 	}
 	require.Equal(t, true, c.deploy("portrait", 18, "")["created"], "the name is free")
 }

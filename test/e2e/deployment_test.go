@@ -73,7 +73,7 @@ func TestADeploymentIsCalledByName(t *testing.T) {
 	}
 	require.Equal(t, base+"/jobs/"+id, r.header.Get("Location"))
 
-	ended := c.do("GET", base+"/jobs/"+id, "", "Prefer", "wait=30")
+	ended := c.ended(base + "/jobs/" + id)
 	ended.hasNoNode(t)
 	job := decode(t, ended.body)
 	require.Equal(t, "succeeded", job["status"], ended.body)
@@ -225,7 +225,7 @@ func TestFilesOfCalls(t *testing.T) {
 	inputs := `{"picture":"data:image/png;base64,` + pixel + `"}`
 	r, first := c.call("invert", inputs, "Idempotency-Key", key)
 	require.Equal(t, http.StatusCreated, r.status, r.body)
-	ended := c.do("GET", first["urls"].(map[string]any)["self"].(string), "", "Prefer", "wait=30")
+	ended := c.ended(first["urls"].(map[string]any)["self"].(string))
 	require.Contains(t, ended.body, `"succeeded"`)
 	assets := c.json("GET", "/api/v2/assets", "")["assets"].([]any)
 	var hash, asset string

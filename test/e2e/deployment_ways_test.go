@@ -66,7 +66,7 @@ func TestFourWaysToCallADeploymentAreOneCall(t *testing.T) {
 // picture returns the first output of a job that succeeds.
 func (c *client) picture(id string) string {
 	c.t.Helper()
-	ended := c.do("GET", "/api/v2/jobs/"+id, "", "Prefer", "wait=30")
+	ended := c.ended("/api/v2/jobs/" + id)
 	j := decode(c.t, ended.body)
 	require.Equal(c.t, "succeeded", j["status"], ended.body)
 	return c.do("GET", j["outputs"].([]any)[0].(map[string]any)["url"].(string), "").body

@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"html"
 	"io"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -66,7 +68,12 @@ func (c *client) shell(dir string, e example, variables []string) reply {
 	c.t.Helper()
 	files := c.t.TempDir()
 	head, body := filepath.Join(files, "head"), filepath.Join(files, "body")
-	cmd := exec.CommandContext(c.t.Context(), "sh", "-c", e.command+` --max-time 20 -D "$HEAD" -o "$BODY" -w '%{http_code} %{url_effective}'`)
+	longest := patience
+	if strings.HasSuffix(e.path, "/ws") { // which stays open
+		longest = 20 * time.Second
+	}
+	cmd := exec.CommandContext(c.t.Context(), "sh", "-c",
+		fmt.Sprintf(`%s --max-time %.0f -D "$HEAD" -o "$BODY" -w '%%{http_code} %%{url_effective}'`, e.command, longest.Seconds()))
 	cmd.Dir, cmd.Env = dir, append(append(os.Environ(), variables...), "MILLRACE="+c.base, "KEY="+c.key, "HEAD="+head, "BODY="+body)
 	out, err := cmd.Output() // an open socket ends with an error
 	code, address, ok := strings.Cut(string(out), " ")

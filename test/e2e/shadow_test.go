@@ -144,7 +144,7 @@ func TestAShadowOfRecordedCalls(t *testing.T) {
 		r, made := c.call("portrait", fmt.Sprintf(`{"width":%d,"color":%d}`, 8+i%4, 1000*i))
 		require.Equal(t, 201, r.status, r.body)
 		id, _ := made["id"].(string)
-		ended := decode(t, c.do("GET", "/api/v2/jobs/"+id, "", "Prefer", "wait=30").body)
+		ended := decode(t, c.ended("/api/v2/jobs/"+id).body)
 		require.Equal(t, "succeeded", ended["status"])
 		return ended
 	}

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -126,9 +127,10 @@ func TestStorageLimitOfAnAccount(t *testing.T) {
 	require.Equal(t, 201, again.status, again.body)
 	require.Equal(t, full.Bytes-1000+1, c.kept(id).Bytes)
 
-	metrics := c.do("GET", "/admin/metrics", "", "Authorization", "Bearer "+adminToken)
-	require.Contains(t, metrics.body, "millrace_accounts_full ")
-	require.Contains(t, metrics.body, `millrace_account_storage_bytes{account="`)
+	require.Eventually(t, func() bool { // the database has seconds to answer, which may not be enough on a busy machine
+		metrics := c.do("GET", "/admin/metrics", "", "Authorization", "Bearer "+adminToken).body
+		return strings.Contains(metrics, "millrace_accounts_full ") && strings.Contains(metrics, `millrace_account_storage_bytes{account="`)
+	}, patience, 50*time.Millisecond)
 	for path, body := range map[string]string{
 		"no limit given":    `{"actor":"kim","reason":"r"}`,
 		"less than nothing": `{"actor":"kim","reason":"r","limit_bytes":-1}`, "words": `{"actor":"kim","reason":"r","limit_bytes":"much"}`,

@@ -29,7 +29,7 @@ func TestOperatorsSeeServersInTheConsole(t *testing.T) {
 	require.Contains(t, section(), `<rect class="bar"`, "memory as bars")
 	require.Contains(t, section(), b.label)
 
-	runs := b.submit(served.Text2Img(1, 500))
+	runs := b.submit(served.Text2Img(1, 9000)) // until it is interrupted
 	b.await("what runs", func() bool { return strings.Contains(section(), runs) })
 	require.Contains(t, section(), ">busy<")
 	waits := b.submit(served.Text2Img(2, 1))

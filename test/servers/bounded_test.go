@@ -59,7 +59,7 @@ func (s *service) resume() {
 // No outcome of a segment repeats for ever: each has its bound, and the job says which node and why.
 func TestNoOutcomeRepeatsForEver(t *testing.T) {
 	t.Parallel()
-	s := startWith(t, settings{"MILLRACE_COMFYUI_SILENCE": "4s", "MILLRACE_NODE_TIMEOUT": "5s"},
+	s := startWith(t, settings{"MILLRACE_COMFYUI_SILENCE": "8s", "MILLRACE_NODE_TIMEOUT": "5s"},
 		comfyui.Options{Step: 20 * time.Millisecond}, comfyui.Options{Step: 20 * time.Millisecond})
 	s.healthy(2)
 	seed := 900
@@ -197,7 +197,7 @@ func (s *service) silent(submit func(*service, int) string) {
 		s.await("the segment elsewhere", func() bool { return len(other.Runs()) > at })
 		took := other.Runs()[at].Began.Sub(frozen)
 		s.t.Logf("elsewhere after %s", took.Round(time.Millisecond))
-		require.Less(s.t, took, time.Minute, "nine seconds where the machine is idle")
+		require.Less(s.t, took, time.Minute, "thirteen seconds where the machine is idle")
 		require.Equal(s.t, "completed", s.ended(id))
 		victim.Thaw()
 		s.resume()

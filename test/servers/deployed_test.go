@@ -28,8 +28,8 @@ func (s *service) callsByClass() {
 	}
 	before := len(s.machines[0].Runs())
 	id := s.submit(inverted(served.Graph{
-		"20": served.Node("Deployment.drawn", map[string]any{"seed": 77, "text": "a dog"}),
-	}, []any{"20", 0}))
+		"drawing": served.Node("Deployment.drawn", map[string]any{"seed": 77, "text": "a dog"}),
+	}, []any{"drawing", 0}))
 	require.Equal(t, "completed", s.ended(id), s.get("/api/jobs/"+id))
 	require.Greater(t, len(s.machines[0].Runs()), before, "the version ran on the server")
 	require.Len(t, s.images(id), 1, "a node of the version saves nothing")
@@ -41,7 +41,7 @@ func (s *service) callsByClass() {
 	require.Equal(t, "completed", s.ended(same))
 	require.Equal(t, s.pixels(same), s.pixels(id))
 
-	const inner = "20:5"
+	const inner = "drawing:5" // no part of a time, as a number in place of the word could be
 	for _, path := range []string{"/api/v2/jobs/", "/api/jobs/", "/api/history/", "/api/history_v2/"} {
 		require.NotContains(t, s.get(path+id), inner, path)
 	}

@@ -206,7 +206,7 @@ func TestDriverWhoseSegmentWasTakenOverRecordsNothing(t *testing.T) {
 	m, err := sim.Start("127.0.0.1:0", sim.Options{Step: 30 * time.Millisecond})
 	require.NoError(t, err)
 	t.Cleanup(m.Close)
-	d := newDeployment(t, served.Text2Img(1, 50), m)
+	d := newDeployment(t, served.Text2Img(1, 200), m) // six seconds, within which the second driver takes over
 	first, second := d.worker("first"), d.worker("second")
 	plan := d.plan(first)
 	require.Equal(t, plan.PlanHash, d.plan(second).PlanHash)

@@ -73,7 +73,9 @@ func TestANodeThatHangsCostsOneJobTwoRuns(t *testing.T) {
 			strings.Count(s.get("/admin/metrics"), `state="stuck"} 1`) == 2
 	})
 	require.Less(t, time.Since(hung), time.Minute)
-	require.True(t, strings.Contains(s.get("/console/jobs/"+waiting), "still runs a canceled prompt"), "the page of the job says why it waits")
+	s.await("that the page of the job says why it waits", func() bool {
+		return strings.Contains(s.get("/console/jobs/"+waiting), "still runs a canceled prompt")
+	})
 	require.Equal(t, []int{1, 1}, s.executed(), "nothing is sent there")
 
 	machines[0].Clear() // the prompt ends, and the server's queue moves

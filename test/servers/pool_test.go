@@ -280,7 +280,7 @@ func (s *service) comeAndGo(p *provider, jobs int) {
 	name := string(p.kind)
 	require.Contains(s.t, s.fails("pool", "apply", p.write("max: 3\nidel: 3s\n")), "no key idel")
 	require.Contains(s.t, s.fails("pool", "apply", p.write("max: 0\n")), "max:")
-	const most, idle = 3, 3 * time.Second
+	const most, idle = 3, 10 * time.Second // so long that a machine is still there after it was seen to have joined
 	file := p.write(fmt.Sprintf(
 		"max: %d\nidle: %s\nwait: 1s\njoin: 20s\nlabels: [%s]\nprice: 0.36 USD/hour\nbudget: 40 USD/day\n", most, idle, name))
 	require.Contains(s.t, s.command("pool", "apply", file), "is created")

@@ -34,7 +34,7 @@ func TestJobsSurviveAKilledServer(t *testing.T) {
 	const jobs = 10
 	var ids []string
 	for i := range jobs {
-		ids = append(ids, s.submit(served.Text2Img(i+1, 10)))
+		ids = append(ids, s.submit(served.Text2Img(i+1, 25))) // a second each, so that one is seen running
 	}
 	var victim *comfyui.Machine // either machine may have run the first prompt and loaded the checkpoint
 	s.await("a prompt that runs on one of the servers", func() bool {

@@ -151,7 +151,7 @@ func TestForgedIDTokensAreRefused(t *testing.T) {
 			require.Empty(t, b.cookie())
 		})
 	}
-	require.NotContains(t, s.log.String(), "eyJ", "no part of an ID token is logged")
+	require.NotRegexp(t, `\beyJ`, s.log.String(), "no part of an ID token is logged")
 }
 
 // The return address is a page of the service, whatever a link asks for.
@@ -423,7 +423,7 @@ func TestRecordingOfRefusalsIsBounded(t *testing.T) {
 // A person who was removed at the provider is out when the session that the operator allows has passed.
 func TestSessionExpires(t *testing.T) {
 	short := startAlone(t, "mr-signin-short", map[string]string{
-		"MILLRACE_OIDC_SESSION": "3s", "MILLRACE_OIDC_GRANTS": "ops=operator,artists=member",
+		"MILLRACE_OIDC_SESSION": "15s", "MILLRACE_OIDC_GRANTS": "ops=operator,artists=member",
 	}, nil, "--auth", "token", "--token", "a-token")
 	b := short.signedIn(t, "max")
 	short.provider.set("max")

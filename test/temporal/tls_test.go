@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/localstack/stacktest/authority"
@@ -66,8 +67,10 @@ func TestJobsCompleteWhileCertificatesAndKeysAreReplaced(t *testing.T) {
 
 	require.Contains(t, d.run("jobs", "replay", before), "replays")
 	require.Contains(t, d.run("histories", "export", before, "--dir", t.TempDir()), before)
-	found, err := d.try("doctor")
-	require.NoError(t, err, found)
+	require.EventuallyWithT(t, func(c *assert.CollectT) { // each of its checks has seconds, which may not be enough on a busy machine
+		found, err := d.try("doctor")
+		assert.NoError(c, err, found)
+	}, patience, tick)
 }
 
 // If Temporal refuses a command, the command prints one line with the remedy.

@@ -150,7 +150,7 @@ func (s *service) session(t *testing.T, file string, all []step, known ids) stri
 	var went strings.Builder
 	for _, one := range all {
 		want := lines(s.names.Replace(strings.Join(one.output, "\n")))
-		deadline, tick := time.Now().Add(20*time.Second), time.NewTicker(300*time.Millisecond)
+		deadline, tick := time.Now().Add(forOutput()), time.NewTicker(300*time.Millisecond)
 		asks := regexp.MustCompile(`list|show|timeline|events|status|diff|doctor|deliveries|ledger|storage ` +
 			`[a-z]+$|views|readyz`).MatchString(one.command)
 		var got []string

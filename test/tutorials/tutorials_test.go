@@ -174,11 +174,19 @@ func keeping(file, text string) string {
 	return b.String()
 }
 
+// forOutput returns how long an example is run again while its output differs from the page. With -update, it usually stays different.
+func forOutput() time.Duration {
+	if *update {
+		return 30 * time.Second
+	}
+	return patience
+}
+
 // example runs a block until its output matches the page, because earlier work may not have finished.
 func (s *service) example(t *testing.T, b block) string {
 	t.Helper()
 	asks := b.language == "sh" && !strings.Contains(b.text, " -d ") && !strings.Contains(b.text, " -F ")
-	deadline, tick := time.Now().Add(30*time.Second), time.NewTicker(200*time.Millisecond)
+	deadline, tick := time.Now().Add(forOutput()), time.NewTicker(200*time.Millisecond)
 	defer tick.Stop()
 	for {
 		out, err := s.run(t, b.language, b.text)

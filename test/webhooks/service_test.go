@@ -38,7 +38,7 @@ const adminToken = "webhook-tests-admin"
 const (
 	timeout      = "5s"
 	retries      = "200ms,400ms"
-	disableAfter = "8s"
+	disableAfter = "30s"
 )
 
 // service is the one running service of this package.

@@ -232,7 +232,9 @@ func TestAnEndpointThatKeepsFailingIsDisabled(t *testing.T) {
 		if c.json("GET", e.path(), "")["enabled"] == false {
 			return true
 		}
-		c.do("POST", e.path()+"/test", "")
+		if len(c.deliveries(e, "?status=pending")) == 0 { // one at a time: the list below has a limit
+			c.do("POST", e.path()+"/test", "")
+		}
 		return false
 	})
 	require.Equal(t, "failing", c.json("GET", e.path(), "")["disabled_reason"])

@@ -93,7 +93,7 @@ func TestPublicDNSIsNotQueried(t *testing.T) { //nolint:paralleltest // replaces
 	_, port, err := net.SplitHostPort(l.Addr().String())
 	require.NoError(t, err)
 
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	require.NoError(t, ask(ctx, dial.Settings{Address: net.JoinHostPort("temporal.cluster.test.", port), Namespace: "default"}))
 	known.mu.Lock()

@@ -200,7 +200,7 @@ func TestForgottenSocketIsOpenedAnew(t *testing.T) {
 	h := &haunted{Server: r.server, t: t, address: r.machine.URL()}
 	r.server = h
 	r.driver = driving.New(driving.Options{Poll: 40 * time.Millisecond, SilenceLimit: 200 * time.Millisecond})
-	require.NoError(t, r.run(sampled(150), "7"))
+	require.NoError(t, r.run(sampled(600), "7")) // it runs for longer than opening another socket takes
 	require.GreaterOrEqual(t, h.follows.Load(), int32(2))
 	require.Greater(t, h.next.Load(), h.first.Load(), "the new socket delivers progress")
 	require.Greater(t, r.got.value, int(h.first.Load()), "and it is recorded; the last step may end the prompt before it is")
@@ -248,9 +248,12 @@ func (g *garbled) Find(ctx context.Context, id comfyui.PromptID) (comfyui.State,
 func TestPromptThatIsNotBegunIsGivenUp(t *testing.T) {
 	t.Parallel()
 	first := simulated(t, sim.Options{Step: 10 * time.Millisecond})
+	running, stop := context.WithCancel(first.ctx)
+	first.ctx = running
 	var others sync.WaitGroup
 	defer others.Wait()
-	others.Go(func() { _ = first.run(sampled(100), "7") })
+	defer stop()
+	others.Go(func() { _ = first.run(sampled(10_000), "7") }) // it does not end before the other one is given up
 	require.Eventually(t, func() bool { return len(first.machine.Runs()) == 1 }, patience, time.Millisecond)
 	second := newRig(t, first.machine.URL(), nil)
 	second.driver = driving.New(driving.Options{Poll: 20 * time.Millisecond, NodeTimeout: 100 * time.Millisecond})

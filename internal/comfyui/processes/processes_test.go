@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -59,6 +60,7 @@ type registry struct {
 	mu     sync.Mutex
 	rows   map[server.ID]*server.Server
 	events []any
+	past   []*server.Server                                  // the rows with each process that was recorded, in order
 	refuse func(ctx context.Context, p server.Process) error // to record a process; nil = none is refused
 }
 
@@ -104,6 +106,8 @@ func (r *registry) RecordProcess(ctx context.Context, id server.ID, p server.Pro
 	defer r.mu.Unlock()
 	if s := r.rows[id]; s != nil {
 		s.Process = &p
+		row := *s
+		r.past = append(r.past, &row)
 	}
 	if eventType != "" {
 		r.events = append(r.events, data)
@@ -180,12 +184,19 @@ func keepIn(t *testing.T, o processes.Options, r *registry) *kept {
 	return s
 }
 
-// await waits until the server with the number of restarts is in a phase, and returns it.
+// recorded returns the rows with each process that was recorded.
+func (r *registry) recorded() []*server.Server {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.past)
+}
+
+// await waits until the server with the number of restarts is in a phase, or has been, and returns it.
 func (s *kept) await(phase server.Phase, restarts int) (found *server.Server) {
 	s.t.Helper()
 	require.Eventually(s.t, func() bool {
-		for _, row := range s.view() {
-			if row.Process != nil && row.Process.Phase == phase && row.Process.Restarts == restarts {
+		for _, row := range s.recorded() { // some phases are short
+			if row.Process.Phase == phase && row.Process.Restarts == restarts {
 				found = row
 			}
 		}
@@ -279,7 +290,7 @@ func TestAProcessThatFailsIsStartedAgainAtItsAddress(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o := options(t, 0, "")
-			o.Silence = 3 * time.Second
+			o.Silence = 15 * time.Second
 			k := keep(t, o)
 			first := k.await(server.PhaseRunning, 0)
 			c.fail(k, first)

@@ -137,7 +137,7 @@ func TestTheListOfWorkflowsIsWholeAfterALossOfPower(t *testing.T) {
 	c, err := client.Dial(client.Options{HostPort: m.opts.Address, Logger: noLog{}})
 	require.NoError(t, err)
 	defer c.Close()
-	within, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	within, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	for count := int64(0); count < int64(started); {
 		answer, err := c.CountWorkflow(within, &workflowservice.CountWorkflowExecutionsRequest{Query: `WorkflowType = 'Probe' AND ` +

@@ -87,7 +87,7 @@ func TestAStallOfTheDatabaseCostsItsLength(t *testing.T) {
 			})
 		}
 	})
-	require.Eventually(t, func() bool { return ended.Load() > 20 }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return ended.Load() > 20 }, 5*time.Minute, 10*time.Millisecond)
 	all := m.processes(t)
 	signal(all, syscall.SIGSTOP)
 	t.Cleanup(func() { signal(all, syscall.SIGCONT) })

@@ -56,7 +56,7 @@ func TestDoctorReportsLateWorkflowTasks(t *testing.T) {
 	require.Equal(t, doctor.Healthy, f.Status, "its task has just been scheduled")
 	require.Contains(t, f.Detail, "of 1 jobs", "Temporal does not have the workflow of the other one")
 	for failed := 0; failed < 2; {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		task, err := engine.PollWorkflowTaskQueue(ctx, &workflowservice.PollWorkflowTaskQueueRequest{
 			Namespace: namespace, TaskQueue: queue, Identity: "failing",
 		})

@@ -133,7 +133,8 @@ func TestLocksOfABlobKeepRemoversApart(t *testing.T) {
 		}()
 		pool := storetest.OpenPool(t, dsn)
 		for waits := false; !waits; { // until the remover stands behind us
-			require.NoError(t, pool.QueryRow(ctx, `select exists (select from pg_locks where locktype = 'advisory' and not granted)`).Scan(&waits))
+			require.NoError(t, pool.QueryRow(ctx, `select exists (select from pg_locks where locktype = 'advisory' and not granted
+				and database = (select oid from pg_database where datname = current_database()))`).Scan(&waits))
 		}
 		return nil
 	})

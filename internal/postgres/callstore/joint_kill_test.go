@@ -74,7 +74,8 @@ func (w work) untilKilled(ctx context.Context, dsn string) error {
 	}
 	accept(call.NewID())
 	for waits := false; !waits; {
-		if err := pool.QueryRow(ctx, `select exists (select from pg_locks where not granted)`).Scan(&waits); err != nil {
+		if err := pool.QueryRow(ctx, `select exists (select from pg_stat_activity where wait_event_type = 'Lock'
+			and datname = current_database())`).Scan(&waits); err != nil {
 			return err
 		}
 	}

@@ -34,7 +34,9 @@ func (b fixture) joined(t *testing.T, requests ...func()) {
 			t.Error(err)
 		}
 	})
-	b.until(t, func() bool { return b.count(t, `select count(*) from pg_locks where not granted`) > 0 })
+	b.until(t, func() bool {
+		return b.count(t, `select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`) > 0
+	})
 	for i, request := range requests {
 		running.Go(request)
 		b.until(t, func() bool { return b.calls.Joining("a") == i+1 })

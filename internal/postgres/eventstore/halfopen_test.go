@@ -69,7 +69,8 @@ func TestAGroupOfAHolderThatIsGoneIsFree(t *testing.T) {
 func TestAStatementOnAConnectionThatIsGoneEnds(t *testing.T) {
 	t.Parallel()
 	proxy := pgtest.NewProxy(t, storetest.NewDatabase(t))
-	pool, err := postgres.Open(t.Context(), proxy.URL(), postgres.PoolOptions{MaxConns: 2, Silence: hearing})
+	const silence = 3 * hearing // longer than a busy server takes for the last statement
+	pool, err := postgres.Open(t.Context(), proxy.URL(), postgres.PoolOptions{MaxConns: 2, Silence: silence})
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
 	conn, err := pool.Acquire(t.Context()) // without the look at it that an idle one gets

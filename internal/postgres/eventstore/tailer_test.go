@@ -419,7 +419,7 @@ func TestAnEventIsReadAlthoughItsNotificationIsLost(t *testing.T) {
 	writer := eventstore.New(reader.pool, eventlogtest.Registry(t), nil)
 	got, err := writer.Append(t.Context(), noted("s", 0, "x"))
 	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), 18*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	read, err := reader.tail.Next(ctx, after, 10)
 	require.NoError(t, err)
@@ -468,7 +468,7 @@ func awaitListening(t *testing.T, pool *pgxpool.Pool) {
 		err := pool.QueryRow(t.Context(), `select exists (select from pg_stat_activity where datname = current_database()
 			and application_name = 'millrace listen' and query like 'listen %')`).Scan(&listens)
 		return err == nil && listens
-	}, 20*time.Second, 5*time.Millisecond)
+	}, generous, 5*time.Millisecond)
 }
 
 func TestTailerServesOldPositionsFromTheDatabase(t *testing.T) {

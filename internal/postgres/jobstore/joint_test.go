@@ -36,7 +36,9 @@ func (y *fixture) joined(t *testing.T, meanwhile func(), calls ...func(context.C
 			t.Error(err)
 		}
 	})
-	y.until(t, func() bool { return y.count(t, `select count(*) from pg_locks where not granted`) > 0 })
+	y.until(t, func() bool {
+		return y.count(t, `select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`) > 0
+	})
 	for i, call := range calls {
 		running.Go(func() { call(t.Context()) })
 		y.until(t, func() bool { return y.jobs.Joining(account.LocalID) == i+1 })

@@ -20,14 +20,14 @@ func TestIntentsAreDeliveredAfterTheClockWasSetBack(t *testing.T) {
 			now() + $2::interval)`, workflow, due)
 		require.NoError(t, err)
 	}
-	claimed, err := box.Claim(t.Context(), 10, 15*time.Second)
+	claimed, err := box.Claim(t.Context(), 10, time.Minute)
 	require.NoError(t, err)
 	var workflows []string
 	for _, in := range claimed {
 		workflows = append(workflows, in.WorkflowID)
 	}
 	require.ElementsMatch(t, []string{"leased before", "due"}, workflows)
-	again, err := box.Claim(t.Context(), 10, 15*time.Second)
+	again, err := box.Claim(t.Context(), 10, time.Minute)
 	require.NoError(t, err)
 	require.Empty(t, again, "they are leased now")
 }

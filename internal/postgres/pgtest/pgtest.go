@@ -86,7 +86,7 @@ func create(t testing.TB, template string) string {
 		t.Fatalf("create a database for the test: %v", err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 		defer cancel()
 		if err := execute(ctx, server, dropStatement(name)); err != nil {
 			t.Errorf("drop the database of the test: %v", err)

@@ -13,7 +13,7 @@ import (
 )
 
 // migrateWait bounds a whole migration of an empty database.
-const migrateWait = 2 * time.Minute
+const migrateWait = 5 * time.Minute
 
 // startPrivate starts this process's server, which stops with the process. A later process deletes its directory when
 // it finds the directory without an owner.

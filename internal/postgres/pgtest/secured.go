@@ -90,7 +90,7 @@ func (s *Secured) Kill() {
 	s.t.Helper()
 	require.NoError(s.t, syscall.Kill(s.cluster.PID(), syscall.SIGKILL))
 	<-s.cluster.Done()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	_ = s.cluster.Stop(ctx) // it has ended; Stop releases its directory
 	s.start(ctx)

@@ -173,5 +173,5 @@ func (p *Pair) await(conn *pgx.Conn, sql string, args ...any) {
 		var yes bool
 		err := conn.QueryRow(p.t.Context(), sql, args...).Scan(&yes)
 		return err == nil && yes
-	}, time.Minute, 20*time.Millisecond, sql)
+	}, 5*time.Minute, 20*time.Millisecond, sql)
 }

@@ -290,8 +290,8 @@ func TestTimeOnServersIsAddedUpWhereAccountsCompete(t *testing.T) {
 	r := newRegistry(t)
 	s := r.add("http://one:8188")
 	l := r.lease(newJob(), "first")
-	_, err := r.pool.Exec(t.Context(), `update comfyui_leases set since = now() - interval '40 seconds',
-		until = now() - interval '10 seconds', result = '{}'`)
+	_, err := r.pool.Exec(t.Context(), `update comfyui_leases set since = now() - interval '400 seconds',
+		until = now() - interval '100 seconds', result = '{}'`)
 	require.NoError(t, err)
 	ask := func() (used map[string]time.Duration) {
 		_, _, err := r.Place(t.Context(), server.Round{},
@@ -304,12 +304,12 @@ func TestTimeOnServersIsAddedUpWhereAccountsCompete(t *testing.T) {
 	}
 	mine, other := wait(newJob(), "first"), wait(newJob(), "first")
 	other.Account = "b"
-	mine.Since, other.Since = time.Now().Add(-time.Minute), time.Now().Add(-20*time.Second)
+	mine.Since, other.Since = time.Now().Add(-5*time.Minute), time.Now().Add(-200*time.Second)
 	r.queue(mine)
 	require.Nil(t, ask(), "nobody competes")
 	r.queue(other)
 	used := ask()
-	require.InDelta(t, 10, used["a"].Seconds(), 3, "the time since both wait counts")
+	require.InDelta(t, 100, used["a"].Seconds(), 30, "the time since both wait counts")
 	require.Zero(t, used["b"])
 	require.Equal(t, s.ID, l.Server)
 }

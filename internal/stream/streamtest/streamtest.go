@@ -22,7 +22,7 @@ import (
 const Account = "acme"
 
 // patience bounds the wait for a frame, far above its usual time.
-const patience = 10 * time.Second
+const patience = 2 * time.Minute
 
 // Pair returns a bus to publish on and a bus to receive from, which may be the same.
 type Pair func(t *testing.T) (publish, receive stream.Bus)

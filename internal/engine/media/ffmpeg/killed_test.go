@@ -2,6 +2,7 @@ package ffmpeg_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -42,9 +43,12 @@ func TestAProgramEndsWithItsKilledWorker(t *testing.T) {
 	require.NoError(t, syscall.Mkfifo(life, 0o600))
 	// The program prints its process id and keeps the pipe open while it lives.
 	script := "#!/bin/sh\nexec >" + life + "\necho $$\nexec /bin/sleep 3600 2>/dev/null\n"
-	for _, name := range []string{"ffmpeg", "ffprobe"} {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(script), 0o700))
-	}
+	// A process that another test starts would have an open file for a moment, and a file that is open for writing cannot be run.
+	syscall.ForkLock.RLock()
+	err := errors.Join(os.WriteFile(filepath.Join(dir, "ffmpeg"), []byte(script), 0o700),
+		os.WriteFile(filepath.Join(dir, "ffprobe"), []byte(script), 0o700))
+	syscall.ForkLock.RUnlock()
+	require.NoError(t, err)
 	worker := exec.Command(os.Args[0])
 	worker.Env = append(os.Environ(), workerMode+"="+filepath.Join(dir, "ffmpeg"), "TMPDIR="+dir)
 	require.NoError(t, worker.Start())

@@ -94,7 +94,7 @@ func logDir() (string, error) {
 func Namespace(t testing.TB) (address, namespace string) {
 	t.Helper()
 	address, namespace = Server(t), "test-"+strings.ToLower(rand.Text()[:12])
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), startWait)
 	defer cancel()
 	if err := register(ctx, address, namespace); err != nil {
 		t.Fatalf("namespace for the test: %v", err)
