@@ -56,6 +56,11 @@ func tuning() dynamicconfig.StaticClient {
 		// How long one write may take. After a failed write, by default after five seconds, the shard reads its state again, and all its tasks
 		// fail until then. On a busy machine, a database that stalls for longer would cause this repeatedly.
 		dynamicconfig.ShardIOTimeout.Key(): 30 * time.Second,
+		// Tasks under way at a time, by default 512 of each kind. A task must end within three seconds or it starts over: on a busy machine,
+		// hundreds that share the processors and the connections of the database would all start over, for minutes.
+		dynamicconfig.TransferProcessorSchedulerWorkerCount.Key():   32,
+		dynamicconfig.TimerProcessorSchedulerWorkerCount.Key():      16,
+		dynamicconfig.VisibilityProcessorSchedulerWorkerCount.Key(): 16,
 		// Finished tasks are kept in memory until acknowledged; the default of 30 s makes each look-up long.
 		dynamicconfig.TransferProcessorUpdateAckInterval.Key():   time.Second,
 		dynamicconfig.VisibilityProcessorUpdateAckInterval.Key(): 2 * time.Second,
