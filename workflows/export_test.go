@@ -112,6 +112,7 @@ func (s *exportFixture) run(t *testing.T, names ...string) {
 	}
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
+	env.SetTestTimeout(time.Minute) // three seconds otherwise
 	env.RegisterWorkflow(workflows.ExportAssets)
 	env.RegisterActivity(&upkeep.Exports{
 		Records: s, Chooser: export.Chooser{Jobs: s, Files: s, Shelf: s}, Blobs: s.blobs, Bus: s, Retention: time.Hour,

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
@@ -131,6 +132,7 @@ func runIngest(t *testing.T, activities upkeep.Ingest, r *records, blobs *mem.St
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
+	env.SetTestTimeout(time.Minute) // three seconds otherwise
 	env.RegisterWorkflow(run)
 	activities.Records, activities.Blobs, activities.Log = r, blobs, slog.New(slog.DiscardHandler)
 	env.RegisterActivity(&activities)

@@ -3,6 +3,7 @@ package workflows_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
@@ -32,6 +33,7 @@ func TestAWorkerThatShutsDownDoesNotEndARun(t *testing.T) {
 	finish := interrupted(&finished, struct{}{})
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
+	env.SetTestTimeout(time.Minute) // three seconds otherwise
 	env.RegisterWorkflow(workflows.RunGraph)
 	env.RegisterActivityWithOptions(interrupted(&begun, activities.BeginResult{PlanHash: "h"}), activity.RegisterOptions{Name: "Begin"})
 	env.RegisterActivityWithOptions(func(ctx context.Context, p activities.FinishParams) error {

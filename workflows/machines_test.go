@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
@@ -22,6 +23,7 @@ func TestAPoolCarriesOutItsOrders(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			env := (&testsuite.WorkflowTestSuite{}).NewTestWorkflowEnvironment()
+			env.SetTestTimeout(time.Minute) // three seconds otherwise
 			round := 0
 			var mu sync.Mutex // activities run at once
 			run := map[string]int{}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
@@ -26,6 +27,7 @@ func TestSweepRetiresJobsThenAssetsThenBlobs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			env := (&testsuite.WorkflowTestSuite{}).NewTestWorkflowEnvironment()
+			env.SetTestTimeout(time.Minute) // three seconds otherwise
 			var order []string
 			step := func(name string, fn any) {
 				env.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})

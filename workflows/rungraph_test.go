@@ -49,6 +49,7 @@ func (e *engine) note(format string, args ...any) {
 func (e *engine) environment() *testsuite.TestWorkflowEnvironment {
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
+	env.SetTestTimeout(time.Minute) // three seconds otherwise
 	env.RegisterWorkflowWithOptions(workflows.RunGraph, workflow.RegisterOptions{Name: workflows.RunGraphName})
 	for name, fn := range map[string]any{
 		"Begin": func(_ context.Context, p activities.BeginParams) (activities.BeginResult, error) {

@@ -30,6 +30,7 @@ func TestACallIsPolledUntilItIsStopped(t *testing.T) {
 			t.Parallel()
 			var suite testsuite.WorkflowTestSuite
 			env := suite.NewTestWorkflowEnvironment()
+			env.SetTestTimeout(time.Minute) // three seconds otherwise
 			env.RegisterWorkflow(workflows.RunModel)
 			polls, stops := 0, 0
 			env.RegisterActivityWithOptions(func(context.Context, call.Run) (modelcall.Step, error) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/testsuite"
@@ -35,6 +36,7 @@ func fetchTaskOver(t *testing.T, h *apitest.FileHarness, id string, records upke
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestActivityEnvironment()
+	env.SetTestTimeout(time.Minute) // three seconds otherwise
 	x := &upkeep.Downloads{
 		Records: records, Assets: h.Assets, Find: h.Find, Bus: silentBus{}, Log: slog.New(slog.DiscardHandler),
 		Fetch: h.Sources.Sources(outbound.Bounds{Bytes: 100}, h.Sources.Allow...),

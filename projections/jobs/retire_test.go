@@ -70,6 +70,7 @@ func (r *retention) after(t *testing.T, d time.Duration) upkeep.JobSweep {
 	t.Helper()
 	r.sweep.Policy.Now = func() time.Time { return time.Now().Add(d) }
 	env := (&testsuite.WorkflowTestSuite{}).NewTestActivityEnvironment()
+	env.SetTestTimeout(time.Minute) // three seconds otherwise
 	env.RegisterActivity(r.sweep)
 	value, err := env.ExecuteActivity(r.sweep.ExpireJobs)
 	require.NoError(t, err)
