@@ -1,4 +1,4 @@
-"""Fetches model files from Millrace into the folders of models."""
+"""Fetches model files from Millrace into the folders of models, and removes them again."""
 
 import errno
 import glob
@@ -26,59 +26,48 @@ class Refused(ValueError):
 
 
 class Failed(Exception):
-    """The file was not fetched. What was received of it is removed."""
+    """The file was not fetched, and what was received of it is removed. Or it was not removed."""
 
 
 class Broken(Failed):
     """The file was not fetched. What was received of it is kept, and a later request fetches the rest."""
 
 
-class Fetch:
-    """One request. done is the number of bytes that are there, and result the answer after the end of run."""
+class Work:
+    """One request. done is the number of bytes that are there or were read, and result the answer after the end of run."""
+
+    MEMBERS = {"folder": str, "name": str, "blake3": str, "size": int}
 
     def __init__(self, request, folders, suffixes):
         """folders are the folders of models as ComfyUI's folder_paths has them, suffixes those of models in any folder."""
         given = request if isinstance(request, dict) else {}
-        texts, numbers = [given.get(name) for name in ("url", "folder", "name", "blake3")], [given.get("size"), given.get("reserve")]
-        if not all(isinstance(text, str) for text in texts) or not all(isinstance(number, int) for number in numbers):
-            raise Refused("a member of the request is missing or wrong")
-        (self.url, self.folder, name, digest), (self.size, self.reserve) = texts, numbers
-        if not self.url.startswith(("http://", "https://")):
-            raise Refused("url is not a link of Millrace")
+        for member, kind in self.MEMBERS.items():
+            if not isinstance(given.get(member), kind):
+                raise Refused("a member of the request is missing or wrong")
+            setattr(self, member, given[member])
         paths, allowed = folders.get(self.folder, ((), ()))
         if not paths or self.folder == "custom_nodes":
             raise Refused("folder is not one of the folders of models")
-        self.paths, self.parts = paths, name.split("/")
+        self.paths, self.parts = paths, self.name.split("/")
         if any(part.startswith(".") or not part or set(part) & set("\\:\0") for part in self.parts):
             raise Refused("name leads out of its folder or is hidden")
         if os.path.splitext(self.parts[-1])[1] not in (allowed or suffixes):
             raise Refused("name does not end as the files of the folder do")
-        self.part = f".millrace-{hashlib.sha256(digest.encode()).hexdigest()[:16]}.part"
-        self.hash, self.wanted = (blake3, digest) if blake3 else (hashlib.sha256, given.get("sha256"))
-        self.done, self.sent, self.stopped, self.result = 0, 0, False, None
+        self.part = f".millrace-{hashlib.sha256(self.blake3.encode()).hexdigest()[:16]}.part"
+        self.hash, self.wanted = (blake3, self.blake3) if blake3 else (hashlib.sha256, given.get("sha256"))
+        self.done, self.sent, self.lacks, self.stopped, self.result = 0, 0, 0, False, None
 
     def run(self):
-        """Fetches the file, unless it is there. It runs in a thread of its own and ends soon after stopped is set."""
+        """Does the work. It runs in a thread of its own and ends soon after stopped is set."""
         try:
-            self.result = {"present": True} if self._present() else self._fetch()
+            self.result = self._work()
         except Failed as failed:
-            self.result = {"error": str(failed)}
+            self.result = {"error": str(failed), "lacks": self.lacks}
         except OSError as failed:
             full = failed.errno in (errno.ENOSPC, errno.EDQUOT)
-            self.result = {"error": "the disk of the server is full" if full else f"the file could not be written: {failed.strerror}"}
+            self.result = {"error": "the disk of the server is full" if full else f"the file could not be changed: {failed.strerror}"}
         finally:
             self.result = self.result or {"error": "the node pack failed"}
-
-    def _present(self):
-        """Reports whether the file is there. A file with other bytes is Failed."""
-        for path in (os.path.join(root, *self.parts) for root in self.paths):
-            if os.path.isfile(path) and os.path.getsize(path) == self.size:
-                with open(path, "rb") as file:
-                    if self._read(file).hexdigest() == self.wanted:
-                        return True
-            if os.path.lexists(path):
-                raise Failed(f"the server has another file with this name in its folder {self.folder}")
-        return False
 
     def _read(self, file):
         """Returns the hash of a file after its last byte."""
@@ -93,6 +82,50 @@ class Fetch:
         digest.update(chunk)
         self.done += len(chunk)
 
+
+class Eviction(Work):
+    """Removes a file that was fetched, if it still has its hash."""
+
+    def _work(self):
+        path = os.path.join(os.path.realpath(self.paths[0]), *self.parts)
+        if os.path.realpath(path) != path or not os.path.isfile(path) or os.path.getsize(path) != self.size:
+            return {"removed": False}
+        try:
+            with open(path, "rb") as file:
+                before, digest = os.fstat(file.fileno()), self._read(file)
+            after = os.lstat(path)
+            same = digest.hexdigest() == self.wanted and (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns)
+            if same := same and not self.stopped:
+                os.remove(path)
+            return {"removed": same}
+        except FileNotFoundError:  # another request has removed it
+            return {"removed": False}
+
+
+class Fetch(Work):
+    """Fetches a file, unless it is there."""
+
+    MEMBERS = {**Work.MEMBERS, "url": str, "reserve": int}
+
+    def __init__(self, request, folders, suffixes):
+        super().__init__(request, folders, suffixes)
+        if not self.url.startswith(("http://", "https://")):
+            raise Refused("url is not a link of Millrace")
+
+    def _work(self):
+        return {"present": True} if self._present() else self._fetch()
+
+    def _present(self):
+        """Reports whether the file is there. A file with other bytes is Failed."""
+        for path in (os.path.join(root, *self.parts) for root in self.paths):
+            if os.path.isfile(path) and os.path.getsize(path) == self.size:
+                with open(path, "rb") as file:
+                    if self._read(file).hexdigest() == self.wanted:
+                        return True
+            if os.path.lexists(path):
+                raise Failed(f"the server has another file with this name in its folder {self.folder}")
+        return False
+
     def _fetch(self):
         target = os.path.join(self.paths[0], *self.parts)
         folder = os.path.dirname(target)
@@ -105,7 +138,8 @@ class Fetch:
             # The bytes of a file that two requests write are the same, so neither needs to exclude the other.
             with open(os.open(part, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o644), "r+b") as file:
                 digest = self._read(file)
-                if shutil.disk_usage(folder).free < self.size - self.done + self.reserve:
+                self.lacks = max(0, self.size - self.done + self.reserve - shutil.disk_usage(folder).free)
+                if self.lacks:
                     raise Failed(f"the disk of the server has too little space for {self.size} bytes")
                 self._receive(file, digest)
                 file.flush()

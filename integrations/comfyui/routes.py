@@ -1,4 +1,4 @@
-"""The routes with which Millrace removes files that it has stored, and brings model files."""
+"""The routes with which Millrace removes files that it has stored, and brings and removes model files."""
 
 import asyncio
 import json
@@ -49,25 +49,35 @@ async def remove(request):
 
 @PromptServer.instance.routes.post("/lossless/fetch")
 async def fetch(request):
+    return await _work(request, fetching.Fetch)
+
+
+@PromptServer.instance.routes.post("/lossless/evict")
+async def evict(request):
+    return await _work(request, fetching.Eviction)
+
+
+async def _work(request, kind):
+    """Answers with a line for each report on the work, and its result in the last line."""
     body, refusal = await _body(request)
     if refusal is not None:
         return refusal
     try:
-        fetched = fetching.Fetch(body, folder_paths.folder_names_and_paths, folder_paths.supported_pt_extensions)
+        work = kind(body, folder_paths.folder_names_and_paths, folder_paths.supported_pt_extensions)
     except fetching.Refused as refused:
         return _refused(400, str(refused))
-    if fetched.wanted is None:
+    if work.wanted is None:
         return _refused(422, "the server can only check a sha256")
     response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson", "X-Accel-Buffering": "no"})
     await response.prepare(request)
     try:
-        threading.Thread(target=fetched.run, daemon=True).start()
-        while fetched.result is None:
-            await response.write(json.dumps({"done": fetched.done}).encode() + b"\n")
+        threading.Thread(target=work.run, daemon=True).start()
+        while work.result is None:
+            await response.write(json.dumps({"done": work.done}).encode() + b"\n")
             await asyncio.sleep(REPORT)
-        await response.write(json.dumps(fetched.result).encode() + b"\n")
+        await response.write(json.dumps(work.result).encode() + b"\n")
     except ConnectionError:
         pass  # nobody waits for the file any more
     finally:
-        fetched.stopped = True
+        work.stopped = True
     return response

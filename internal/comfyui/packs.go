@@ -30,6 +30,10 @@ type Packs interface {
 	// another one, and is fetched from where an earlier attempt has ended. CodeServerFileNotFound means that the server lacks the
 	// node pack, or has an older one.
 	Bring(ctx context.Context, w Weight, progress func(done int64) error) (Brought, error)
+
+	// Evict has the node pack of the server remove a model file whose size and hash are those of w. Links and files with other bytes
+	// stay. It reports the number of bytes that the server has read, like Bring.
+	Evict(ctx context.Context, w Weight, progress func(done int64) error) (Brought, error)
 }
 
 // PackRequest is a request to a route of a pack.
@@ -102,9 +106,9 @@ func (c *Client) ask(ctx context.Context, watched *watchdog, r PackRequest, limi
 	}, nil
 }
 
-// Weight is a model file that a server is to fetch.
+// Weight is a model file that a server is to fetch, or to remove.
 type Weight struct {
-	URL     string `json:"url"`
+	URL     string `json:"url,omitempty"`
 	Folder  string `json:"folder"` // of ComfyUI's models: checkpoints, loras, …
 	Name    string `json:"name"`   // path below the folder
 	Size    int64  `json:"size"`   // bytes
@@ -113,11 +117,13 @@ type Weight struct {
 	SHA256  string `json:"sha256,omitempty"`
 }
 
-// Brought is the outcome of Bring.
+// Brought is the outcome of Bring or Evict.
 type Brought struct {
 	Present     bool  // the server had the file
 	Sent        int64 // bytes that the server received; the rest it had from an earlier request
-	NeedsSHA256 bool  // nothing was fetched: the server can check no other hash
+	NeedsSHA256 bool  // nothing was done: the server can check no other hash
+	Lacks       int64 // bytes that the disk lacks, if this is why the server has fetched nothing
+	Removed     bool  // the server had the file and has removed it
 }
 
 // maxReports bounds the reports on one file: two a second, of some 30 bytes, for more than a day.
@@ -125,12 +131,22 @@ const maxReports = 16 << 20
 
 // Bring implements Packs.
 func (c *Client) Bring(ctx context.Context, w Weight, progress func(done int64) error) (Brought, error) {
+	return c.handle(ctx, "/lossless/fetch", w, progress)
+}
+
+// Evict implements Packs.
+func (c *Client) Evict(ctx context.Context, w Weight, progress func(done int64) error) (Brought, error) {
+	return c.handle(ctx, "/lossless/evict", w, progress)
+}
+
+// handle sends a request about a weight to a route of the node pack.
+func (c *Client) handle(ctx context.Context, route string, w Weight, progress func(done int64) error) (Brought, error) {
 	raw, err := json.Marshal(w)
 	if err != nil {
 		return Brought{}, fmt.Errorf("encode a weight: %w", err)
 	}
 	a, err := c.Ask(ctx, PackRequest{
-		Method: http.MethodPost, Path: "/lossless/fetch", ContentType: "application/json", Body: bytes.NewReader(raw), Size: int64(len(raw)),
+		Method: http.MethodPost, Path: route, ContentType: "application/json", Body: bytes.NewReader(raw), Size: int64(len(raw)),
 	}, maxReports)
 	if err != nil {
 		return Brought{}, err
@@ -148,7 +164,7 @@ func (c *Client) Bring(ctx context.Context, w Weight, progress func(done int64) 
 	return Brought{}, statusError(response{status: a.Status})
 }
 
-// readReports reads the reports on a file that a server fetches, until the last one.
+// readReports reads the reports on a file that a server fetches or removes, until the last one.
 func readReports(r io.Reader, progress func(done int64) error) (Brought, error) {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
@@ -157,22 +173,26 @@ func readReports(r io.Reader, progress func(done int64) error) (Brought, error) 
 			Done    int64
 			Sent    *int64
 			Present bool
+			Removed *bool
 			Error   string
+			Lacks   int64
 		}
 		err := in.Decode(&report)
 		switch {
 		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-			return Brought{}, fault.New(fault.Unavailable, fault.CodeServerLost, "the node pack has stopped fetching the weight")
+			return Brought{}, fault.New(fault.Unavailable, fault.CodeServerLost, "the node pack has stopped in the middle of its answer")
 		case errors.As(err, &syntax), errors.As(err, &kind):
 			return Brought{}, fault.Wrap(err, fault.Unavailable, fault.CodeServerGarbage, "the node pack's report does not have the form of one")
 		case err != nil:
 			return Brought{}, err
 		case report.Error != "":
-			return Brought{}, fault.New(fault.Unavailable, fault.CodeServerError, "%s", clip(report.Error))
+			return Brought{Lacks: report.Lacks}, fault.New(fault.Unavailable, fault.CodeServerError, "%s", clip(report.Error))
 		case report.Present:
 			return Brought{Present: true}, nil
 		case report.Sent != nil:
 			return Brought{Sent: *report.Sent}, nil
+		case report.Removed != nil:
+			return Brought{Removed: *report.Removed}, nil
 		}
 		if err := progress(report.Done); err != nil {
 			return Brought{}, err

@@ -98,8 +98,8 @@ func (w *countedWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// packFetch fetches a weight as the route of the node pack does.
-const packFetch = `
+// packWork fetches or removes a weight as the routes of the node pack do.
+const packWork = `
 import json, sys
 sys.path.insert(0, sys.argv[1])
 import fetching
@@ -108,23 +108,39 @@ suffixes = {".safetensors", ".ckpt"}
 folders = {name: ([sys.argv[2] + "/" + name], suffixes) for name in ("checkpoints", "loras")}
 folders["custom_nodes"] = ([sys.argv[2] + "/custom_nodes"], set())
 try:
-    fetch = fetching.Fetch(json.load(sys.stdin), folders, suffixes)
-    fetch.run()
-    print(json.dumps(fetch.result))
+    work = getattr(fetching, sys.argv[3])(json.load(sys.stdin), folders, suffixes)
+    work.run()
+    print(json.dumps(work.result))
 except fetching.Refused as refused:
     print(json.dumps({"error": str(refused)}))
 `
 
+// worker works on a weight in a folder of models, and returns the outcome and the problem.
+type worker = func(t *testing.T, root string, w comfyui.Weight) (comfyui.Brought, string)
+
 // bringers bring a weight into a folder of models: the simulated node pack and the one that ComfyUI runs.
-func bringers(t *testing.T) map[string]func(t *testing.T, root string, w comfyui.Weight) (comfyui.Brought, string) {
+func bringers(t *testing.T) map[string]worker {
+	t.Helper()
+	return workers(t, "Fetch", (*comfyui.Client).Bring)
+}
+
+// evicters remove a weight from a folder of models.
+func evicters(t *testing.T) map[string]worker {
+	t.Helper()
+	return workers(t, "Eviction", (*comfyui.Client).Evict)
+}
+
+func workers(
+	t *testing.T, class string, send func(*comfyui.Client, context.Context, comfyui.Weight, func(int64) error) (comfyui.Brought, error),
+) map[string]worker {
 	t.Helper()
 	pack, err := filepath.Abs("../../integrations/comfyui")
 	require.NoError(t, err)
-	all := map[string]func(t *testing.T, root string, w comfyui.Weight) (comfyui.Brought, string){
+	all := map[string]worker{
 		"simulated": func(t *testing.T, root string, w comfyui.Weight) (comfyui.Brought, string) {
 			t.Helper()
 			client := dial(t, machine(t, sim.Options{Pack: true, Models: root}).URL(), comfyui.Options{})
-			got, err := client.Bring(t.Context(), w, func(int64) error { return nil })
+			got, err := send(client, t.Context(), w, func(int64) error { return nil })
 			if err != nil {
 				var public *fault.Error
 				require.ErrorAs(t, err, &public)
@@ -138,17 +154,17 @@ func bringers(t *testing.T) map[string]func(t *testing.T, root string, w comfyui
 			t.Helper()
 			raw, err := json.Marshal(w)
 			require.NoError(t, err)
-			cmd := exec.CommandContext(t.Context(), python, "-B", "-c", packFetch, pack, root)
+			cmd := exec.CommandContext(t.Context(), python, "-B", "-c", packWork, pack, root, class)
 			cmd.Stdin, cmd.Stderr = bytes.NewReader(raw), os.Stderr
 			out, err := cmd.Output()
 			require.NoError(t, err)
 			var result struct {
-				Sent    int64
-				Present bool
-				Error   string
+				Sent, Lacks      int64
+				Present, Removed bool
+				Error            string
 			}
 			require.NoError(t, json.Unmarshal(out, &result), string(out))
-			return comfyui.Brought{Present: result.Present, Sent: result.Sent}, result.Error
+			return comfyui.Brought{Present: result.Present, Sent: result.Sent, Lacks: result.Lacks, Removed: result.Removed}, result.Error
 		}
 	}
 	return all
@@ -240,6 +256,7 @@ func TestNodePacksFetchWeights(t *testing.T) {
 					kept = content
 				}
 				require.Contains(t, problem, c.problem)
+				require.Equal(t, strings.Contains(problem, "too little space"), got.Lacks > 0, "what the disk lacks")
 				requireOnly(t, root, name, kept)
 				if c.problem == "" {
 					got, problem = bring(t, root, w)
@@ -340,6 +357,8 @@ func TestBringOfServersThatFetchNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, comfyui.Brought{NeedsSHA256: true}, got)
 	_, err = go1(sim.Options{})
+	require.Equal(t, fault.CodeServerFileNotFound, fault.CodeOf(err), "%v", err)
+	_, err = dial(t, machine(t, sim.Options{}).URL(), comfyui.Options{}).Evict(t.Context(), w, func(int64) error { return nil })
 	require.Equal(t, fault.CodeServerFileNotFound, fault.CodeOf(err), "%v", err)
 	_, err = go1(sim.Options{Pack: true, Models: t.TempDir()})
 	require.ErrorIs(t, err, context.Canceled, "the error of progress ends it")

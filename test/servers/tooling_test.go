@@ -118,6 +118,7 @@ func (s *service) refusesPictures(t *testing.T) {
 		"/lossless/remove":                      http.StatusNotFound,
 		"/api/lossless/remove":                  http.StatusNotFound,
 		"/lossless/fetch":                       http.StatusNotFound,
+		"/lossless/evict":                       http.StatusNotFound,
 	} {
 		status, _, body := s.send(http.MethodGet, path, "", nil)
 		require.Equal(t, want, status, "%s: %s", path, body)

@@ -161,14 +161,21 @@ func (s *service) waits(id, reason string) {
 	s.await("a job that waits: "+reason, func() bool { return strings.Contains(s.get("/api/job/"+id+"/status"), reason) })
 }
 
-// Two servers share a small disk for models, on which Millrace puts what their segments need.
-func TestWeightsAreBroughtToTheServersThatNeedThem(t *testing.T) {
-	t.Parallel()
+// smallDisk returns a folder of a file system of its own.
+func smallDisk(t *testing.T, size string) string {
+	t.Helper()
 	dir := t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=1m"); err != nil {
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
 		t.Skipf("a small file system needs the right to mount one: %v", err)
 	}
 	t.Cleanup(func() { require.NoError(t, syscall.Unmount(dir, syscall.MNT_DETACH)) })
+	return dir
+}
+
+// Two servers share a small disk for models, on which Millrace puts what their segments need.
+func TestWeightsAreBroughtToTheServersThatNeedThem(t *testing.T) {
+	t.Parallel()
+	dir := smallDisk(t, "1m")
 	first, second := simulate(t, comfyui.Options{Models: dir}), simulate(t, comfyui.Options{Models: dir})
 	unreached := simulate(t, comfyui.Options{})
 	s := serve(t, settings{"MILLRACE_DISK_RESERVE": "0"}, nil, "--comfyui", first.URL()+",label=server-0,models="+dir,
@@ -259,7 +266,7 @@ func (s *service) fetchesWeights() {
 	t := s.t
 	t.Helper()
 	for i, o := range []comfyui.Options{{NoBLAKE3: true}, {}} {
-		o.Pack, o.Models = true, t.TempDir()
+		o.Pack, o.Models = true, smallDisk(t, "5m")
 		m, checkpoints, label := simulate(t, o), filepath.Join(o.Models, "checkpoints"), fmt.Sprintf("server-%d", 3+i)
 		s.command("servers", "add", m.URL(), "--label", label, "--reason", "test")
 		s.await("the classes of the server", func() bool {
@@ -276,6 +283,16 @@ func (s *service) fetchesWeights() {
 		require.True(t, content == string(raw), "the content of the file")
 		require.Equal(t, []broughtEvent{{Name: name, Way: "fetch", Size: 3 << 20, Sent: 3 << 20}}, s.brought()[name], "the bytes are sent once")
 		require.Contains(t, s.command("weights", "where", name), m.URL())
+
+		// The disk is full: the server removes what it has fetched and no segment uses.
+		next := fmt.Sprintf("next%d.safetensors", i)
+		path, _ = large(t, next, 3<<20)
+		s.command("weights", "put", path, "--folder", "checkpoints")
+		require.Equal(t, "completed", s.ended(s.submitWith(loading(next), on(3+i))))
+		require.Equal(t, []string{"checkpoints/" + name}, s.brought()[next][0].Removed)
+		require.NoFileExists(t, filepath.Join(checkpoints, name))
+		require.NotContains(t, s.command("weights", "where", name), m.URL())
+		require.Equal(t, "completed", s.ended(s.submitWith(loading(name), on(3+i))), "it is fetched again")
 	}
 
 	// A weight of another account is not fetched.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/millrace-dev/millrace/internal/comfyui/placement"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -20,7 +21,7 @@ import (
 // placing brings one weight to a server.
 type placing struct {
 	*bringer
-	server  *server.Server
+	want    placement.Want
 	weight  asset.Weight
 	copy    *server.Copy
 	root    string                  // folder of models; "" = the node pack of the server fetches the weight
@@ -87,7 +88,7 @@ func (p *placing) present(ctx context.Context, path string) (bool, error) {
 	}
 	defer f.Close() // read only
 	h := blob.NewHash()
-	if _, err := io.Copy(h, &kept{placing: p, ctx: ctx, r: f}); err != nil {
+	if _, err := io.Copy(h, &kept{p.keep(ctx), f, 0}); err != nil {
 		return false, err
 	}
 	if blob.RefOf(h) != p.copy.Hash {
@@ -105,7 +106,8 @@ func (p *placing) fill(ctx context.Context, path string) error {
 			return err
 		}
 	}
-	if err := p.makeSpace(ctx); err != nil {
+	lacks := func() (int64, error) { return disk.Lacking(p.root, p.copy.Size+p.Reserve) }
+	if err := p.makeSpace(ctx, lacks, p.remove); err != nil {
 		return err
 	}
 	r, err := p.Blobs.Open(ctx, p.copy.Hash)
@@ -118,21 +120,20 @@ func (p *placing) fill(ctx context.Context, path string) error {
 		return err
 	}
 	p.way = "copy"
-	p.sent, err = io.Copy(f, &kept{placing: p, ctx: ctx, r: r}) // the reader verifies the hash before its last bytes
+	p.sent, err = io.Copy(f, &kept{p.keep(ctx), r, 0}) // the reader verifies the hash before its last bytes
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
 // kept records the progress of a reader.
 type kept struct {
-	*placing
-	ctx  context.Context //nolint:containedctx // lives for one call
-	r    io.Reader
-	done int64
+	progress func(done int64) error
+	r        io.Reader
+	done     int64
 }
 
 // Read implements io.Reader.
 func (k *kept) Read(b []byte) (int, error) {
-	if err := k.keep(k.ctx, k.done); err != nil {
+	if err := k.progress(k.done); err != nil {
 		return 0, err
 	}
 	n, err := k.r.Read(b)
@@ -140,16 +141,18 @@ func (k *kept) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// keep records the progress now and then. It fails when the copy is to end.
-func (p *placing) keep(ctx context.Context, done int64) error {
-	if ctx.Err() == nil && time.Since(p.kept) > keepEvery {
-		p.kept = time.Now()
-		p.copy.Done = done
-		if mine, err := p.Store.KeepCopy(ctx, *p.copy, p.Pool.Holder()); err == nil && !mine {
-			p.stop(errTakenOver)
+// keep returns a function that records the progress now and then. It fails when the copy is to end.
+func (p *placing) keep(ctx context.Context) func(done int64) error {
+	return func(done int64) error {
+		if ctx.Err() == nil && time.Since(p.kept) > keepEvery {
+			p.kept = time.Now()
+			p.copy.Done = done
+			if mine, err := p.Store.KeepCopy(ctx, *p.copy, p.Pool.Holder()); err == nil && !mine {
+				p.stop(errTakenOver)
+			}
 		}
+		return context.Cause(ctx)
 	}
-	return context.Cause(ctx)
 }
 
 // rename gives a file its name, unless another file has it.
@@ -172,66 +175,76 @@ func syncDir(dir string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// makeSpace removes copies that were brought before, the least recently used first, until the weight fits. A copy that a running segment
-// names stays, like every file that was not brought. If it cannot fit, nothing is removed.
-func (p *placing) makeSpace(ctx context.Context) error {
-	need := p.copy.Size + p.Reserve
-	if disk.CheckSpace(p.root, need) == nil {
-		return nil
-	}
-	copies, err := p.unused(ctx)
-	if err != nil {
-		return err
-	}
-	var removable int64
-	for _, c := range copies {
-		removable += c.Size
-	}
+// makeSpace removes copies that were brought before, the least recently used first, until the disk lacks no byte. A copy that a placed
+// segment names stays, like every file that was not brought. If the weight cannot fit, nothing is removed.
+func (p *placing) makeSpace(ctx context.Context, lacks func() (int64, error), drop func(context.Context, server.Copy) (bool, error)) error {
 	full := fault.New(fault.Exhausted, fault.CodeDiskFull, "the disk of the server has too little space for %d bytes", p.copy.Size)
-	if disk.CheckSpace(p.root, need-removable) != nil {
-		return full
-	}
-	for _, c := range copies {
-		if err := p.remove(c); err != nil {
+	for {
+		missing, err := lacks()
+		if err != nil || missing <= 0 {
 			return err
 		}
-		if err := p.Store.DropCopy(ctx, c); err != nil {
+		copies, err := p.unused(ctx) // read again each time, since segments are placed meanwhile
+		if err != nil {
 			return err
 		}
-		p.removed = append(p.removed, c.Folder+"/"+c.Name)
-		p.Log.Info("copy of a weight removed to make space for another", "name", c.Name, "size", c.Size)
-		if disk.CheckSpace(p.root, need) == nil {
-			return nil
+		for _, c := range copies {
+			missing -= c.Size
+		}
+		if missing > 0 {
+			return full
+		}
+		c := copies[0]
+		removed, err := drop(ctx, c)
+		if err == nil {
+			err = p.Store.DropCopy(ctx, c)
+		}
+		if err != nil {
+			return errors.Join(full, err)
+		}
+		p.Log.Info("copy of a weight given up to make space for another", "name", c.Name, "size", c.Size, "removed", removed)
+		if removed {
+			p.removed = append(p.removed, c.Folder+"/"+c.Name)
+			p.reread(c.Target)
 		}
 	}
-	return full
 }
 
 // remove removes the file of a copy, unless another file has replaced it.
-func (p *placing) remove(c server.Copy) error {
+func (p *placing) remove(_ context.Context, c server.Copy) (bool, error) {
 	path := filepath.Join(p.root, c.Folder, filepath.FromSlash(c.Name))
 	info, err := os.Lstat(path)
-	if err == nil && info.Mode().IsRegular() && info.Size() == c.Size {
+	same := err == nil && info.Mode().IsRegular() && info.Size() == c.Size
+	if same {
 		err = os.Remove(path)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return false, nil
 	}
-	return err
+	return same && err == nil, err
 }
 
-// unused returns the copies in the folder that no running segment names, the least recently used first.
+// unused returns the copies in the folder that no segment needs, the least recently used first.
 func (p *placing) unused(ctx context.Context) ([]server.Copy, error) {
-	copies, err := p.Store.Copies(ctx, p.copy.Target)
-	var inUse []string
-	for _, s := range p.Pool.Servers() {
-		if s.Target() == p.copy.Target {
-			for _, l := range s.Leases {
-				inUse = append(inUse, l.Models...)
-			}
-		}
+	if _, err := p.Pool.Refresh(ctx); err != nil {
+		return nil, err
 	}
+	inUse := p.inUse()
+	copies, err := p.Store.Copies(ctx, p.copy.Target)
 	return slices.DeleteFunc(copies, func(c server.Copy) bool {
 		return !c.Brought || c.State != server.Ready || slices.Contains(inUse, c.Name)
 	}), err
+}
+
+// inUse returns the names of the models of the segments that are placed on the servers of the folder, and of the one that waits.
+func (p *placing) inUse() []string {
+	names := slices.Clone(p.want.Wait.Models)
+	for _, s := range p.Pool.Servers() {
+		if s.Target() == p.copy.Target {
+			for _, l := range s.Leases {
+				names = append(names, l.Models...)
+			}
+		}
+	}
+	return names
 }

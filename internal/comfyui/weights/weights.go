@@ -205,7 +205,7 @@ func (b *bringer) copy(ctx context.Context, want placement.Want, w asset.Weight,
 	began := time.Now()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	placing := &placing{bringer: b, server: want.Server, weight: w, copy: c, root: want.Server.ModelsFolder, stop: stop}
+	placing := &placing{bringer: b, want: want, weight: w, copy: c, root: want.Server.ModelsFolder, stop: stop}
 	err := placing.place(ctx)
 	end := context.WithoutCancel(ctx)
 	if err != nil {
@@ -253,11 +253,7 @@ const (
 func (b *bringer) awaitListed(ctx context.Context, want placement.Want, made []server.Copy) error {
 	late := time.After(listWithin)
 	for {
-		for _, s := range b.Pool.Servers() {
-			if s.Target() == want.Server.Target() {
-				b.Pool.Reread(s.ID)
-			}
-		}
+		b.reread(want.Server.Target())
 		select {
 		case <-ctx.Done():
 			return nil
@@ -267,6 +263,15 @@ func (b *bringer) awaitListed(ctx context.Context, want placement.Want, made []s
 		}
 		if b.Pool.Lists(want.Server.ID, &want.Wait) {
 			return nil
+		}
+	}
+}
+
+// reread has the classes of all servers of a folder read again.
+func (b *bringer) reread(target string) {
+	for _, s := range b.Pool.Servers() {
+		if s.Target() == target {
+			b.Pool.Reread(s.ID)
 		}
 	}
 }

@@ -109,8 +109,9 @@ func (st *Store) UseCopies(ctx context.Context, target string, names []string) e
 	return postgres.Classify(err, "record the use of copies")
 }
 
-// DropCopy forgets a copy that was removed.
+// DropCopy forgets a copy that was removed, unless it has been made again since it was read.
 func (st *Store) DropCopy(ctx context.Context, c server.Copy) error {
-	_, err := st.pool.Exec(ctx, `delete from comfyui_copies where target = $1 and folder = $2 and name = $3`, c.Target, c.Folder, c.Name)
+	_, err := st.pool.Exec(ctx, `delete from comfyui_copies where target = $1 and folder = $2 and name = $3 and since = $4`,
+		c.Target, c.Folder, c.Name, c.Since)
 	return postgres.Classify(err, "forget a copy")
 }

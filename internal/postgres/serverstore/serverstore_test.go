@@ -574,3 +574,26 @@ func TestServersThatAreRegisteredAtOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, all, 20)
 }
+
+// A copy that was made again since it was read is not forgotten.
+func TestCopyThatWasMadeAgainIsKept(t *testing.T) {
+	t.Parallel()
+	r := newRegistry(t)
+	s := r.add("http://gpu:8188")
+	c := server.Copy{Target: s.URL, Folder: "checkpoints", Name: "m.safetensors", Size: 1}
+	mine, err := r.ClaimCopy(t.Context(), c, "first")
+	require.NoError(t, err)
+	require.True(t, mine)
+	read := func() []server.Copy {
+		all, err := r.Copies(t.Context(), s.URL)
+		require.NoError(t, err)
+		return all
+	}
+	before := read()
+	c.State, c.Brought = server.Ready, true
+	require.NoError(t, r.EndCopy(t.Context(), c, "first", by, s.ID, server.TypeWeightBrought, server.WeightBroughtV1{Server: s.ID}))
+	require.NoError(t, r.DropCopy(t.Context(), before[0]))
+	require.Len(t, read(), 1)
+	require.NoError(t, r.DropCopy(t.Context(), read()[0]))
+	require.Empty(t, read())
+}

@@ -183,7 +183,8 @@ func (s *Server) routes() {
 	s.mux.HandleFunc("GET /extensions/{pack}/{file}", s.webFile)
 	if s.opts.Pack {
 		s.mux.HandleFunc("POST /lossless/remove", s.removeFiles)
-		s.mux.HandleFunc("POST /lossless/fetch", s.fetchWeight)
+		s.mux.HandleFunc("POST /lossless/fetch", s.handleWeight(true, (*weight).fetch))
+		s.mux.HandleFunc("POST /lossless/evict", s.handleWeight(false, (*weight).evict))
 	}
 	s.mux.HandleFunc("POST /sim/faults/{name}", s.control)
 	s.mux.HandleFunc("DELETE /sim/faults", func(http.ResponseWriter, *http.Request) { s.Clear() })

@@ -29,7 +29,7 @@ var weightFolders = []string{"checkpoints", "loras", "vae"}
 // weightTries is how often a weight is asked for in a row without receiving a byte.
 const weightTries = 3
 
-// weight is the body of POST /lossless/fetch, and the work on it.
+// weight is the body of POST /lossless/fetch or /lossless/evict, and the work on it.
 type weight struct {
 	URL     string `json:"url"`
 	Folder  string `json:"folder"`
@@ -42,6 +42,7 @@ type weight struct {
 	hash       func() hash.Hash
 	wanted     string
 	done, sent int64
+	lacks      int64 // bytes that the disk lacks
 	report     func(map[string]any)
 }
 
@@ -50,39 +51,37 @@ var (
 	errFull   = errors.New("the disk of the server is full")
 )
 
-// fetchWeight serves POST /lossless/fetch of the node pack.
-func (s *Server) fetchWeight(w http.ResponseWriter, r *http.Request) {
-	f := weight{hash: func() hash.Hash { return blob.NewHash() }}
-	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRemovalBytes)).Decode(&f)
-	if err = cmp.Or(err, f.check()); err != nil {
-		writeJSON(w, http.StatusBadRequest, map[string]any{"error": err.Error()})
-		return
-	}
-	if f.wanted = f.BLAKE3; s.opts.NoBLAKE3 {
-		f.hash, f.wanted = sha256.New, f.SHA256
-	}
-	if f.wanted == "" {
-		writeJSON(w, http.StatusUnprocessableEntity, map[string]any{"error": "the server can only check a sha256"})
-		return
-	}
-	f.report = func(of map[string]any) {
-		json.NewEncoder(w).Encode(of)         //nolint:errcheck,errchkjson // the client has left
-		http.NewResponseController(w).Flush() //nolint:errcheck // the client has left
-	}
-	f.report(map[string]any{"done": 0})
-	there, err := f.fetch(r.Context(), s.opts.Models)
-	switch {
-	case err != nil:
-		f.report(map[string]any{"error": err.Error()})
-	case there:
-		f.report(map[string]any{"present": true})
-	default:
-		f.report(map[string]any{"sent": f.sent})
+// handleWeight serves the routes of the node pack that work on a weight.
+func (s *Server) handleWeight(fetches bool, work func(*weight, context.Context, string) (map[string]any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		f := weight{hash: func() hash.Hash { return blob.NewHash() }}
+		err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRemovalBytes)).Decode(&f)
+		if err = cmp.Or(err, f.check(fetches)); err != nil {
+			writeJSON(w, http.StatusBadRequest, map[string]any{"error": err.Error()})
+			return
+		}
+		if f.wanted = f.BLAKE3; s.opts.NoBLAKE3 {
+			f.hash, f.wanted = sha256.New, f.SHA256
+		}
+		if f.wanted == "" {
+			writeJSON(w, http.StatusUnprocessableEntity, map[string]any{"error": "the server can only check a sha256"})
+			return
+		}
+		f.report = func(of map[string]any) {
+			json.NewEncoder(w).Encode(of)         //nolint:errcheck,errchkjson // the client has left
+			http.NewResponseController(w).Flush() //nolint:errcheck // the client has left
+		}
+		f.report(map[string]any{"done": 0})
+		result, err := work(&f, r.Context(), s.opts.Models)
+		if err != nil {
+			result = map[string]any{"error": err.Error(), "lacks": f.lacks}
+		}
+		f.report(result)
 	}
 }
 
 // check refuses names outside the folders of models.
-func (f *weight) check() error {
+func (f *weight) check(fetches bool) error {
 	if !slices.Contains(weightFolders, f.Folder) {
 		return errors.New("folder is not one of the folders of models")
 	}
@@ -94,30 +93,47 @@ func (f *weight) check() error {
 	if !node.IsModelFile(f.Name) {
 		return errors.New("name does not end as the files of the folder do")
 	}
-	if !strings.HasPrefix(f.URL, "http://") && !strings.HasPrefix(f.URL, "https://") {
+	if fetches && !strings.HasPrefix(f.URL, "http://") && !strings.HasPrefix(f.URL, "https://") {
 		return errors.New("url is not a link of Millrace")
 	}
 	return nil
 }
 
-// fetch fetches the file, unless it is there.
-func (f *weight) fetch(ctx context.Context, root string) (there bool, err error) {
+// present reports whether the path is a file with the bytes of the weight, and whether it exists.
+func (f *weight) present(path string) (same, exists bool) {
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return false, !errors.Is(err, fs.ErrNotExist)
+	}
+	raw, err := os.ReadFile(path)
+	h := f.hash()
+	h.Write(raw)
+	return err == nil && hex.EncodeToString(h.Sum(nil)) == f.wanted, true
+}
+
+// evict removes the file, if it has the bytes of the weight.
+func (f *weight) evict(_ context.Context, root string) (map[string]any, error) {
 	path := filepath.Join(root, f.Folder, filepath.FromSlash(f.Name))
-	if raw, err := os.ReadFile(path); !errors.Is(err, fs.ErrNotExist) {
-		h := f.hash()
-		h.Write(raw)
-		if err == nil && hex.EncodeToString(h.Sum(nil)) == f.wanted {
-			return true, nil
-		}
-		return false, fmt.Errorf("the server has another file with this name in its folder %s", f.Folder)
+	same, _ := f.present(path)
+	return map[string]any{"removed": same && os.Remove(path) == nil}, nil
+}
+
+// fetch fetches the file, unless it is there.
+func (f *weight) fetch(ctx context.Context, root string) (map[string]any, error) {
+	path := filepath.Join(root, f.Folder, filepath.FromSlash(f.Name))
+	switch same, exists := f.present(path); {
+	case same:
+		return map[string]any{"present": true}, nil
+	case exists:
+		return nil, fmt.Errorf("the server has another file with this name in its folder %s", f.Folder)
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return false, err
+		return nil, err
 	}
 	part := filepath.Join(filepath.Dir(path), fmt.Sprintf(".millrace-%.16s.part", f.wanted))
 	file, err := os.OpenFile(part, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	err = errors.Join(f.fill(ctx, file), file.Close())
 	if err == nil {
@@ -129,7 +145,7 @@ func (f *weight) fetch(ctx context.Context, root string) (there bool, err error)
 	if !errors.Is(err, errBreaks) {
 		os.Remove(part) //nolint:errcheck // the test looks for it
 	}
-	return false, err
+	return map[string]any{"sent": f.sent}, err
 }
 
 // fill appends what a file lacks.
@@ -138,7 +154,7 @@ func (f *weight) fill(ctx context.Context, file *os.File) (err error) {
 	if f.done, err = io.Copy(h, file); err != nil {
 		return err
 	}
-	if disk.CheckSpace(filepath.Dir(file.Name()), f.Size-f.done+f.Reserve) != nil {
+	if f.lacks, err = disk.Lacking(filepath.Dir(file.Name()), f.Size-f.done+f.Reserve); err != nil || f.lacks > 0 {
 		return fmt.Errorf("the disk of the server has too little space for %d bytes", f.Size)
 	}
 	for tries := weightTries; f.done < f.Size; {

@@ -104,11 +104,20 @@ func temporary(err error) bool {
 
 // CheckSpace fails if fewer than reserve bytes are free on the disk of dir.
 func CheckSpace(dir string, reserve int64) error {
-	free, err := freeBytes(filepath.Clean(dir))
-	if err == nil && free < uint64(max(reserve, 0)) {
-		err = fmt.Errorf("%d bytes are free in %s, less than the reserve of %d bytes", free, dir, reserve)
+	lacks, err := Lacking(dir, reserve)
+	if lacks > 0 {
+		err = fmt.Errorf("%d bytes are free in %s, less than the reserve of %d bytes", reserve-lacks, dir, reserve)
 	}
 	return err
+}
+
+// Lacking returns how many more bytes must be free on the disk of dir for size bytes to be free.
+func Lacking(dir string, size int64) (int64, error) {
+	free, err := freeBytes(filepath.Clean(dir))
+	if err != nil || free >= uint64(max(size, 0)) {
+		return 0, err
+	}
+	return size - int64(free), nil
 }
 
 func freeBytes(path string) (uint64, error) {
