@@ -242,10 +242,7 @@ func (m *Activities) accepted(ctx context.Context, r call.Run, out call.Exchange
 }
 
 func (m *Activities) append(ctx context.Context, r call.Run, e eventlog.Event) error {
-	_, err := m.Events.Append(ctx, eventlog.Append{
-		Stream: r.Call.Stream(), Account: r.Account, Expected: eventlog.AnyVersion,
-		Events: []eventlog.Event{e}, Meta: eventlog.Meta{Actor: m.Worker},
-	})
+	_, err := m.Events.Append(ctx, eventlog.AppendTo(r.Call.Stream(), r.Account, eventlog.Meta{Actor: m.Worker}, e))
 	return err
 }
 

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/google/uuid"
-
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
@@ -24,11 +22,7 @@ var ErrNoDataDir = errors.New("the data directory is not on this machine")
 
 // Record appends an event about an operator's action.
 func Record(ctx context.Context, events *eventstore.Store, stream, account, eventType string, data any, by Attribution) error {
-	_, err := events.Append(ctx, eventlog.Append{
-		Stream: stream, Account: account, Expected: eventlog.AnyVersion,
-		Events: []eventlog.Event{{ID: uuid.New(), Type: eventType, Data: data}},
-		Meta:   by.Meta(),
-	})
+	_, err := events.Append(ctx, eventlog.AppendTo(stream, account, by.Meta(), eventlog.NewEvent(eventType, data)))
 	return err
 }
 

@@ -33,6 +33,16 @@ func One[T any](ctx context.Context, db Queryer, what string, scan pgx.RowToFunc
 	return row, err == nil, classify(err, what)
 }
 
+// Find stores the columns of the first row of a query in to, which stays as it is if there is none. It reports whether there
+// is one.
+func Find(ctx context.Context, db RowQueryer, what string, to []any, sql string, args ...any) (ok bool, err error) {
+	err = db.QueryRow(ctx, sql, args...).Scan(to...)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, classify(err, what)
+}
+
 // Map returns the rows of a query of two columns: a key and its value.
 func Map[K comparable, V any](ctx context.Context, db Queryer, what, sql string, args ...any) (map[K]V, error) {
 	all := map[K]V{}
@@ -50,13 +60,12 @@ func Map[K comparable, V any](ctx context.Context, db Queryer, what, sql string,
 func Each(ctx context.Context, db Queryer, what string, do func(pgx.CollectableRow) error, sql string, args ...any) error {
 	rows, err := db.Query(ctx, sql, args...)
 	if err == nil {
-		err = EachOf(rows, do)
+		err = each(rows, do)
 	}
 	return classify(err, what)
 }
 
-// EachOf calls do for each of some rows, and closes them.
-func EachOf(rows pgx.Rows, do func(pgx.CollectableRow) error) error {
+func each(rows pgx.Rows, do func(pgx.CollectableRow) error) error {
 	defer rows.Close()
 	for rows.Next() {
 		if err := do(rows); err != nil {
@@ -80,12 +89,17 @@ func Exec(ctx context.Context, pool *pgxpool.Pool, sql string, args ...any) (tag
 }
 
 // ScanInto has a queued query store the columns of its first row in to, which stays as it is if there is none.
-func ScanInto(q *pgx.QueuedQuery, to ...any) {
+func ScanInto(q *pgx.QueuedQuery, to ...any) { FindInto(q, new(bool), to...) }
+
+// FindInto is ScanInto that also stores in found whether there is a row.
+func FindInto(q *pgx.QueuedQuery, found *bool, to ...any) {
 	q.QueryRow(func(row pgx.Row) error {
-		if err := row.Scan(to...); !errors.Is(err, pgx.ErrNoRows) {
-			return err
+		err := row.Scan(to...)
+		*found = err == nil
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
 		}
-		return nil
+		return err
 	})
 }
 
@@ -95,6 +109,11 @@ func CollectInto[T any](q *pgx.QueuedQuery, to *[]T, scan pgx.RowToFunc[T]) {
 		*to, err = pgx.CollectRows(rows, scan)
 		return err
 	})
+}
+
+// EachInto has a queued query call do for each of its rows.
+func EachInto(q *pgx.QueuedQuery, do func(pgx.CollectableRow) error) {
+	q.Query(func(rows pgx.Rows) error { return each(rows, do) })
 }
 
 // CountInto has a queued statement store in n how many rows it changed.

@@ -153,8 +153,8 @@ func (v *View[S]) queueBehind(q *pgx.Batch, account string, recent Recent) *behi
 		q.Queue(v.behind, v.Name, maxBehind, account).Query(b.scan)
 		return b
 	}
-	q.Queue(`select coalesce((select position from checkpoints where name = $1), 0), coalesce((select max(position) from events), 0)`, v.Name).
-		QueryRow(func(row pgx.Row) error { return row.Scan(&b.checkpoint, &b.head) })
+	postgres.ScanInto(q.Queue(`select coalesce((select position from checkpoints where name = $1), 0),
+		coalesce((select max(position) from events), 0)`, v.Name), &b.checkpoint, &b.head)
 	q.Queue(v.tail, b.end, maxBehind, account).Query(b.scan)
 	return b
 }

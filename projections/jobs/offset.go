@@ -117,9 +117,9 @@ type aged struct {
 // known when the batch is closed.
 func (o Order) queueAged(q *pgx.Batch, account string, base counted, view *folded.View[job.Job]) *aged {
 	a := &aged{}
-	q.Queue(`select coalesce((select position from checkpoints where name = $2), 0),
-		$4::bigint + (select count(*) from `+Name+` where account = $1 and submitted > $3)`, account, Name, base.checkpoint, base.total).
-		QueryRow(func(row pgx.Row) error { return row.Scan(&a.checkpoint, &a.total) })
+	postgres.ScanInto(q.Queue(`select coalesce((select position from checkpoints where name = $2), 0),
+		$4::bigint + (select count(*) from `+Name+` where account = $1 and submitted > $3)`, account, Name, base.checkpoint, base.total),
+		&a.checkpoint, &a.total)
 	selectionOf(account).queuePlaces(q, o.span(), view, &a.places)
 	return a
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/config/amount"
 	"github.com/millrace-dev/millrace/internal/domain/label"
+	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -188,9 +189,7 @@ type Registration struct {
 }
 
 // By names the actor of a command and the reason.
-type By struct {
-	Actor, Reason, RequestID string
-}
+type By = eventlog.By
 
 // maxURL, maxReason and maxPrice bound the values that an operator gives.
 const (
@@ -260,11 +259,11 @@ func (r *Registration) Check() (err error) {
 			return err
 		}
 	}
-	return r.By.Check()
+	return CheckBy(r.By)
 }
 
-// Check returns an error if the actor or the reason is missing or too long.
-func (b By) Check() error {
+// CheckBy returns an error if the actor or the reason is missing or too long.
+func CheckBy(b By) error {
 	if b.Actor == "" || b.Reason == "" || len(b.Reason) > maxReason {
 		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "give the actor and the reason, in at most %d bytes", maxReason)
 	}

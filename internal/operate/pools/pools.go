@@ -11,7 +11,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/comfyui/placement"
 	"github.com/millrace-dev/millrace/internal/config/amount"
 	"github.com/millrace-dev/millrace/internal/domain/pool"
-	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/action"
@@ -102,7 +101,7 @@ and scale Deployments where the operator of the workers allows it, with MILLRACE
 			return View{}, err
 		}
 		by.Reason = cmp.Or(by.Reason, "applied")
-		done, err := o.Store.Apply(ctx, d.Pool, spec, classes, server.By(by))
+		done, err := o.Store.Apply(ctx, d.Pool, spec, classes, by)
 		if err != nil {
 			return View{}, err
 		}
@@ -239,7 +238,7 @@ var Change = action.Of[*Service, changeParams, View]{
 		if v, err := o.find(ctx, p.Pool); err != nil || v.State == p.State {
 			return v, err
 		}
-		err := o.Store.Change(ctx, p.Pool, server.By(by), func(now pool.Pool) []any {
+		err := o.Store.Change(ctx, p.Pool, by, func(now pool.Pool) []any {
 			switch {
 			case p.State == "removed" && !now.Removed:
 				return []any{pool.RemovedV1{}}

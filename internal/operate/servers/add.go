@@ -54,7 +54,7 @@ answer names the server only. It renews what tokens have registered; what an ope
 	Do: func(ctx context.Context, o *Service, r Registration, by operate.Attribution) (View, error) {
 		reg := server.Registration{
 			URL: r.URL, Labels: r.Labels, Slots: r.Slots, Headers: r.Headers, ExpiresIn: r.ExpiresIn, Price: int64(r.Price),
-			ModelsFolder: r.Models, Token: r.Token, From: r.From, By: server.By(by),
+			ModelsFolder: r.Models, Token: r.Token, From: r.From, By: by,
 		}
 		if err := reg.Check(); err != nil {
 			return View{}, err

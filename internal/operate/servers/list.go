@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/action"
 	"github.com/millrace-dev/millrace/internal/operate/terminal"
@@ -96,9 +95,9 @@ var Change = action.Of[*Service, changeParams, View]{
 			return View{}, err
 		}
 		if p.Change == "remove" {
-			return view(s), o.Store.Remove(ctx, s.ID, server.By(by))
+			return view(s), o.Store.Remove(ctx, s.ID, by)
 		}
-		if err := o.Store.Drain(ctx, s.ID, p.Change == "drain", server.By(by)); err != nil {
+		if err := o.Store.Drain(ctx, s.ID, p.Change == "drain", by); err != nil {
 			return View{}, err
 		}
 		return o.find(ctx, string(s.ID))

@@ -35,12 +35,12 @@ var addToken = action.Of[*Service, tokenParams, token]{
 	},
 	Do: func(ctx context.Context, o *Service, p tokenParams, by operate.Attribution) (token, error) {
 		hosts, err := server.ParseHosts(p.Hosts)
-		if err := errors.Join(server.CheckTokenName(p.Name), err, server.CheckTokenPrice(int64(p.Price)), server.By(by).Check()); err != nil {
+		if err := errors.Join(server.CheckTokenName(p.Name), err, server.CheckTokenPrice(int64(p.Price)), server.CheckBy(by)); err != nil {
 			return token{}, err
 		}
 		secret, prefix := server.NewTokenSecret()
 		made := server.Token{Name: p.Name, Prefix: prefix, Hosts: hosts, Price: int64(p.Price)}
-		t, err := o.Store.AddToken(ctx, made, server.HashToken(secret), server.By(by))
+		t, err := o.Store.AddToken(ctx, made, server.HashToken(secret), by)
 		return token{t, secret}, err
 	},
 	Show: func(out *terminal.Printer, _ tokenParams, t token) {
@@ -82,10 +82,10 @@ var revokeToken = action.Of[*Service, named, server.Token]{
 		Commands: []action.Command{{Use: "revoke REF --reason TEXT", Short: "Revoke a token at once; the servers that it registered expire"}},
 	},
 	Do: func(ctx context.Context, o *Service, p named, by operate.Attribution) (server.Token, error) {
-		if err := server.By(by).Check(); err != nil {
+		if err := server.CheckBy(by); err != nil {
 			return server.Token{}, err
 		}
-		return o.Store.RevokeToken(ctx, p.ID, server.By(by))
+		return o.Store.RevokeToken(ctx, p.ID, by)
 	},
 	Show: func(out *terminal.Printer, _ named, t server.Token) {
 		out.Printf("registration token %s is revoked\n", t.Name)

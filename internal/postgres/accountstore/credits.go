@@ -2,7 +2,6 @@ package accountstore
 
 import (
 	"context"
-	"errors"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -190,9 +189,9 @@ func (c *Credits) end(ctx context.Context, tx postgres.RowQueryer, account, hold
 	if err := checkHold(hold, spent); err != nil {
 		return 0, 0, err
 	}
-	err = tx.QueryRow(ctx, endReservation, account, hold, as, spent).Scan(&version, &held)
-	if err == nil || !errors.Is(err, pgx.ErrNoRows) {
-		return version, held, postgres.Classify(err, "end a hold of account "+account)
+	ok, err := postgres.Find(ctx, tx, "end a hold of account "+account, []any{&version, &held}, endReservation, account, hold, as, spent)
+	if ok || err != nil {
+		return version, held, err
 	}
 	state, err := HoldState(ctx, tx, account, hold)
 	if err == nil && as == credit.Settled && state == credit.Released {
@@ -205,11 +204,9 @@ func (c *Credits) end(ctx context.Context, tx postgres.RowQueryer, account, hold
 // sees transactions that committed while the previous statement waited.
 func HoldState(ctx context.Context, tx postgres.RowQueryer, account, hold string) (credit.HoldState, error) {
 	var state credit.HoldState
-	err := tx.QueryRow(ctx, `select state from credit_holds where account = $1 and hold = $2`, account, hold).Scan(&state)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return "", nil
-	}
-	return state, postgres.Classify(err, "read a hold of account "+account)
+	_, err := postgres.Find(ctx, tx, "read a hold of account "+account, []any{&state},
+		`select state from credit_holds where account = $1 and hold = $2`, account, hold)
+	return state, err
 }
 
 func released(hold string) error {

@@ -2,10 +2,7 @@ package accountstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/millrace-dev/millrace/internal/domain/credit"
 	"github.com/millrace-dev/millrace/internal/eventlog"
@@ -21,11 +18,9 @@ func (c *Credits) Balance(ctx context.Context, account string) (credit.Balance, 
 
 func readBalance(ctx context.Context, db postgres.RowQueryer, query, account string) (credit.Balance, error) {
 	var b credit.Balance
-	err := db.QueryRow(ctx, query, account).Scan(&b.Metered, &b.Granted, &b.Available, &b.Held, &b.Settled)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return credit.Balance{}, nil
-	}
-	return b, postgres.Classify(err, "read the balance of account "+account)
+	_, err := postgres.Find(ctx, db, "read the balance of account "+account,
+		[]any{&b.Metered, &b.Granted, &b.Available, &b.Held, &b.Settled}, query, account)
+	return b, err
 }
 
 // Fold returns the state of an account's ledger from its events, independently of the tables.

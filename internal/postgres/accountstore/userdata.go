@@ -199,12 +199,10 @@ type place struct {
 
 func (at *place) queue(q *pgx.Batch, account string, p userdata.Path) {
 	*at = place{}
-	q.Queue(findUserdata, account, p).Query(func(rows pgx.Rows) error {
-		return postgres.EachOf(rows, func(row pgx.CollectableRow) error {
-			f, err := scanUserdata(row)
-			at.file = &f
-			return err
-		})
+	postgres.EachInto(q.Queue(findUserdata, account, p), func(row pgx.CollectableRow) error {
+		f, err := scanUserdata(row)
+		at.file = &f
+		return err
 	})
 	postgres.ScanInto(q.Queue(`select exists (select from userdata
 			where account = $1 and (path >= $2 || '/' and starts_with(path, $2 || '/') or path = any($3))),

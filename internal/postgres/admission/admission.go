@@ -139,17 +139,17 @@ func (a *Admission[U]) row(u U) map[string]any {
 
 // Leave adds to q the statement that frees the slots of units of one account. It sets freed to the units that had a slot.
 func (a *Admission[U]) Leave(q *pgx.Batch, account string, ids []string, freed *[]U) {
-	collect(q, freed, a.kind.Scan, a.leave, account, ids)
+	postgres.CollectInto(q.Queue(a.leave, account, ids), freed, a.kind.Scan)
 }
 
 // Withdraw adds to q the statement that removes units from the queue of their account. It sets gone to the units that were removed.
 func (a *Admission[U]) Withdraw(q *pgx.Batch, account string, ids []string, gone *[]U) {
-	collect(q, gone, a.kind.Scan, a.withdraw, account, ids)
+	postgres.CollectInto(q.Queue(a.withdraw, account, ids), gone, a.kind.Scan)
 }
 
 // OfAccount adds to q the query of units of an account that have a slot, in the order of their admission. It sets found to them.
 func (a *Admission[U]) OfAccount(q *pgx.Batch, account string, ids []string, found *[]U) {
-	collect(q, found, a.kind.Scan, a.named, account, ids)
+	postgres.CollectInto(q.Queue(a.named, account, ids), found, a.kind.Scan)
 }
 
 // Admit gives slots to at most limit waiting units, in order, until fits refuses one, and has them started. It returns their
@@ -236,7 +236,7 @@ func (a *Admission[U]) Restart(ctx context.Context, events *eventstore.Store, id
 	var found []U
 	_, err = events.Write(ctx, eventstore.Decision{
 		What: "restart " + a.kind.Name + " " + id,
-		Read: func(q *pgx.Batch) { collect(q, &found, a.kind.Scan, a.find+` for update`, id) },
+		Read: func(q *pgx.Batch) { postgres.CollectInto(q.Queue(a.find+` for update`, id), &found, a.kind.Scan) },
 		Decide: func(_ context.Context, _ postgres.Tx, c *eventstore.Changes) error {
 			if len(found) == 0 {
 				return eventstore.ErrNothing
@@ -245,12 +245,4 @@ func (a *Admission[U]) Restart(ctx context.Context, events *eventstore.Store, id
 		},
 	})
 	return len(found) > 0, err
-}
-
-// collect queues a query and sets to to its rows.
-func collect[U any](q *pgx.Batch, to *[]U, scan func(pgx.CollectableRow) (U, error), sql string, args ...any) {
-	q.Queue(sql, args...).Query(func(rows pgx.Rows) (err error) {
-		*to, err = pgx.CollectRows(rows, scan)
-		return err
-	})
 }

@@ -90,11 +90,7 @@ type file struct{ there, inUse bool }
 // queue locks the row.
 func (f *file) queue(q *pgx.Batch, account string, id asset.ID) {
 	*f = file{}
-	q.Queue(lockFile, string(id), account).QueryRow(func(row pgx.Row) error {
-		err := row.Scan(&f.inUse)
-		f.there = err == nil
-		return ignoreNoRows(err)
-	})
+	postgres.FindInto(q.Queue(lockFile, string(id), account), &f.there, &f.inUse)
 }
 
 func (f *file) check() error {
@@ -145,8 +141,8 @@ func (s *Store) Change(ctx context.Context, account string, id asset.ID, change 
 			f.queue(q, account, id)
 			preview = true
 			if p := change.Preview; p != nil && *p != "" {
-				q.Queue(`select exists (select from files where account = $1 and `+alive+hasPublicID+`)`, account, string(*p)).
-					QueryRow(func(row pgx.Row) error { return row.Scan(&preview) })
+				postgres.ScanInto(q.Queue(`select exists (select from files where account = $1 and `+alive+hasPublicID+`)`, account, string(*p)),
+					&preview)
 			}
 			q.Queue(eventstore.SelectEvents+` where stream = $1 order by version limit $2`, id.Stream(), assetPage).Query(h.read)
 		},

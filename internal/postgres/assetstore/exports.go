@@ -80,8 +80,7 @@ func (s *Exports) Complete(ctx context.Context, ref task.Ref, archive asset.New,
 		What: "complete an export",
 		Read: func(q *pgx.Batch) {
 			st, open = &bytesState{ref: archive.Hash, timed: archive.Deadline != nil}, false
-			q.Queue(`select true from exports where id = $1 and account = $2 for update`, string(ref.Task), ref.Account).
-				QueryRow(func(row pgx.Row) error { return ignoreNoRows(row.Scan(&open)) })
+			postgres.ScanInto(q.Queue(`select true from exports where id = $1 and account = $2 for update`, string(ref.Task), ref.Account), &open)
 			queueLocks(q, &archive)
 			queueStoredBytes(q, ref.Account, []*bytesState{st})
 		},

@@ -2,7 +2,6 @@ package assetstore
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -82,15 +81,15 @@ func queueStoredBytes(q *pgx.Batch, account string, states []*bytesState) {
 	for i, st := range states {
 		hashes[i], timed[i] = st.ref[:], st.timed
 	}
-	q.Queue(selectStored, account, hashes, timed).Query(func(rows pgx.Rows) error {
+	postgres.EachInto(q.Queue(selectStored, account, hashes, timed), func(row pgx.CollectableRow) error {
 		var n int64
 		var st bytesState
-		_, err := pgx.ForEachRow(rows, []any{&n, &st.hadBytes, &st.unlimited, &st.deadline}, func() error {
-			of := states[n-1]
-			of.hadBytes, of.unlimited, of.deadline = st.hadBytes, st.unlimited, st.deadline
-			return nil
-		})
-		return err
+		if err := row.Scan(&n, &st.hadBytes, &st.unlimited, &st.deadline); err != nil {
+			return err
+		}
+		of := states[n-1]
+		of.hadBytes, of.unlimited, of.deadline = st.hadBytes, st.unlimited, st.deadline
+		return nil
 	})
 }
 
@@ -131,22 +130,11 @@ func (st *bytesState) made(deadline *time.Time) {
 // queueLikes reads the asset that a reference repeats, if any, and the newest asset with the same bytes.
 func queueLikes(q *pgx.Batch, n asset.New, st *bytesState) {
 	repeated := []any{n.Account, n.Hash[:], n.FilePath, tagsOf(n)}
-	q.Queue(`select asset_id::text`+ofReference+newest+` for update`, repeated...).
-		QueryRow(func(row pgx.Row) error { return ignoreNoRows(row.Scan(&st.same.id)) })
+	postgres.ScanInto(q.Queue(`select asset_id::text`+ofReference+newest+` for update`, repeated...), &st.same.id)
 	q.Queue(eventsOf+ofReference+newest+firstPage+`5`, append(repeated, assetPage)...).Query(st.same.read)
-	q.Queue(`select asset_id::text, size, content_type, width, height`+ofBytes+newest, n.Account, n.Hash[:]).
-		QueryRow(func(row pgx.Row) error {
-			return ignoreNoRows(row.Scan(&st.like.id, &st.size, &st.kind, &st.width, &st.height))
-		})
+	postgres.ScanInto(q.Queue(`select asset_id::text, size, content_type, width, height`+ofBytes+newest, n.Account, n.Hash[:]),
+		&st.like.id, &st.size, &st.kind, &st.width, &st.height)
 	q.Queue(eventsOf+ofBytes+newest+firstPage+`3`, n.Account, n.Hash[:], assetPage).Query(st.like.read)
-}
-
-// ignoreNoRows returns nil for a query that found no row.
-func ignoreNoRows(err error) error {
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil
-	}
-	return err
 }
 
 func (h *history) read(rows pgx.Rows) (err error) {

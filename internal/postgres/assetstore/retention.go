@@ -48,19 +48,18 @@ func (s *Store) expire(ctx context.Context, limit int, only, except []asset.ID) 
 		What: "expire assets", Repeats: true,
 		Read: func(q *pgx.Batch) {
 			tried, appends = nil, nil
-			q.Queue(`delete from files where asset_id in (
+			gone := q.Queue(`delete from files where asset_id in (
 					select asset_id from files where expires_at <= now() and not `+pinnedByJob+` and not `+ofUnfinishedJob+`
 					and ($2::uuid[] is null or asset_id = any($2)) and not asset_id = any($3::uuid[])
 					order by expires_at limit $1 for update skip locked)
-				returning asset_id, account`, limit, assetIDs(only), append([]string{}, assetIDs(except)...)).Query(func(rows pgx.Rows) error {
+				returning asset_id, account`, limit, assetIDs(only), append([]string{}, assetIDs(except)...))
+			postgres.EachInto(gone, func(row pgx.CollectableRow) error {
 				var raw [16]byte
 				var account string
-				_, err := pgx.ForEachRow(rows, []any{&raw, &account}, func() error {
-					id := assetID(raw)
-					tried = append(tried, id)
-					appends = append(appends, ending(id, account, asset.TypeExpired, asset.ExpiredV1{}, eventlog.Meta{Actor: "retention"}))
-					return nil
-				})
+				err := row.Scan(&raw, &account)
+				id := assetID(raw)
+				tried = append(tried, id)
+				appends = append(appends, ending(id, account, asset.TypeExpired, asset.ExpiredV1{}, eventlog.Meta{Actor: "retention"}))
 				return err
 			})
 		},

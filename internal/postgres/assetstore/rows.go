@@ -6,13 +6,13 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/files"
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
@@ -179,12 +179,9 @@ func (r *assetRows) write(c *eventstore.Changes) {
 		c.Queue(`insert into asset_public_ids (account, public_id, asset_id) values ($1, $2, $3) on conflict do nothing`,
 			r.account, chosen[0], chosen[1])
 	}
-	c.Queue(insertAssets, r.account, r.ids, r.hashes, r.sizes, r.kinds, r.paths, r.folders, r.subfolders, r.filenames, r.named,
+	postgres.ScanInto(c.Queue(insertAssets, r.account, r.ids, r.hashes, r.sizes, r.kinds, r.paths, r.folders, r.subfolders, r.filenames, r.named,
 		r.tags, r.deadlines, r.widths, r.heights, r.thumbnails, r.open, r.jobs, r.runs, r.nodes, r.indices, r.operators,
-	).Query(func(rows pgx.Rows) error {
-		_, err := pgx.ForEachRow(rows, []any{&r.createdAt}, func() error { return nil })
-		return err
-	})
+	), &r.createdAt)
 	accountstore.QueueWithin(c, r.account, r.limit, r.size)
 	c.Queue(usualPlans)
 }

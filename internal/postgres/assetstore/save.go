@@ -108,17 +108,13 @@ func (l *savingState) queue(q *pgx.Batch, f files.Saving, repair bool) {
 	if repair {
 		q.Queue(raiseCounter, counted...)
 	}
-	q.Queue(nextNumber, counted...).QueryRow(func(row pgx.Row) error { return ignoreNoRows(row.Scan(&l.number)) })
-	q.Queue(selectSaved, of...).Query(func(rows pgx.Rows) (err error) {
-		l.saved, err = pgx.CollectRows(rows, scanFile)
-		return err
-	})
-	q.Queue(`select coalesce((select s.closed or coalesce(j.run <> $3, false)
+	postgres.ScanInto(q.Queue(nextNumber, counted...), &l.number)
+	postgres.CollectInto(q.Queue(selectSaved, of...), &l.saved, scanFile)
+	postgres.ScanInto(q.Queue(`select coalesce((select s.closed or coalesce(j.run <> $3, false)
 			from streams s left join job_slots j on j.job_id = $2
 			where s.id = $1 for share of s), false), exists (select from streams where id = $4),
 			coalesce((select public_id::text from job_public_ids where job_id = $2), '')`,
-		job.ID(p.Job).Stream(), p.Job, p.Run, f.Asset.Stream()).
-		QueryRow(func(row pgx.Row) error { return row.Scan(&l.over, &l.ended, &l.chosen) })
+		job.ID(p.Job).Stream(), p.Job, p.Run, f.Asset.Stream()), &l.over, &l.ended, &l.chosen)
 	q.Queue(keepPlans)
 }
 

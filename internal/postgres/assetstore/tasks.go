@@ -47,8 +47,8 @@ func (t *tasks[Request, Start, Result, Failure]) create(ctx context.Context, ref
 		What: "accept a task of kind " + word,
 		Read: func(q *pgx.Batch) {
 			q.Queue(`select pg_advisory_xact_lock(hashtextextended($1, $2))`, ref.Account, t.lock)
-			q.Queue(`select count(*), coalesce(max(id::text) filter (where fingerprint = $2), '') from `+word+`s where account = $1`,
-				ref.Account, fingerprint).QueryRow(func(row pgx.Row) error { return row.Scan(&unfinished, &same) })
+			postgres.ScanInto(q.Queue(`select count(*), coalesce(max(id::text) filter (where fingerprint = $2), '')
+				from `+word+`s where account = $1`, ref.Account, fingerprint), &unfinished, &same)
 		},
 		Decide: func(_ context.Context, _ postgres.Tx, c *eventstore.Changes) error {
 			if same != "" {
@@ -106,12 +106,8 @@ func (t *tasks[Request, Start, Result, Failure]) begin(ctx context.Context, ref 
 	written, err := t.events.Write(ctx, eventstore.Decision{
 		What: "begin a task of kind " + string(t.types.Kind), Repeats: true,
 		Read: func(q *pgx.Batch) {
-			q.Queue(`select `+column+` from `+string(t.types.Kind)+`s where id = $1 and account = $2 for update`, string(ref.Task), ref.Account).
-				QueryRow(func(row pgx.Row) error {
-					err := row.Scan(value)
-					open = err == nil
-					return ignoreNoRows(err)
-				})
+			postgres.FindInto(q.Queue(`select `+column+` from `+string(t.types.Kind)+`s where id = $1 and account = $2 for update`,
+				string(ref.Task), ref.Account), &open, value)
 		},
 		Decide: func(ctx context.Context, tx postgres.Tx, c *eventstore.Changes) (err error) {
 			if !open {

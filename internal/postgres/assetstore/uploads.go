@@ -36,9 +36,7 @@ func (s Uploads) Begin(ctx context.Context, u asset.Upload) error {
 		What: "begin an upload",
 		Read: func(q *pgx.Batch) {
 			q.Queue(`select pg_advisory_xact_lock(hashtextextended($1, $2))`, u.Account, lockOfUploads)
-			q.Queue(`select count(*) from uploads where account = $1 and not made`, u.Account).QueryRow(func(row pgx.Row) error {
-				return row.Scan(&unfinished)
-			})
+			postgres.ScanInto(q.Queue(`select count(*) from uploads where account = $1 and not made`, u.Account), &unfinished)
 		},
 		Decide: func(_ context.Context, _ postgres.Tx, c *eventstore.Changes) error {
 			if unfinished >= maxUploads {

@@ -6,7 +6,6 @@ package callstore
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -71,10 +70,7 @@ var kind = admission.Kind[unit]{
 		return outbox.Intent{WorkflowID: u.id.WorkflowID(u.run), Kind: outbox.StartRunModel, Payload: u.payload}
 	},
 	Admitted: func(u unit) eventlog.Append {
-		return eventlog.Append{
-			Stream: u.id.Stream(), Account: u.account, Expected: eventlog.AnyVersion,
-			Events: []eventlog.Event{callAdmission(u.id)}, Meta: eventlog.Meta{Actor: "admission"},
-		}
+		return eventlog.AppendTo(u.id.Stream(), u.account, eventlog.Meta{Actor: "admission"}, callAdmission(u.id))
 	},
 }
 
@@ -91,9 +87,7 @@ const lockAdmission = `insert into call_admissions (account) values ($1)
 	returning in_flight, costly, queued, committed, spent, exists (select from credit_balances where account = $1)`
 
 func queueLockAdmission(q *pgx.Batch, account string, l *admissionState) {
-	q.Queue(lockAdmission, account).QueryRow(func(row pgx.Row) error {
-		return row.Scan(&l.inFlight, &l.costly, &l.queued, &l.committed, &l.spent, &l.metered)
-	})
+	postgres.ScanInto(q.Queue(lockAdmission, account), &l.inFlight, &l.costly, &l.queued, &l.committed, &l.spent, &l.metered)
 }
 
 // gate returns the reason why a call cannot run now, or nil if it can.
@@ -134,15 +128,11 @@ func (s *Store) Key(ctx context.Context, account, key string) (call.KeyRecord, b
 	var rec call.KeyRecord
 	var fingerprint []byte
 	var ago float64
-	err := s.pool.QueryRow(ctx, `select call_id::text, fingerprint, delivered_at is not null,
-			coalesce(extract(epoch from now() - delivered_at)::float8, 0)
-		from call_keys where account = $1 and key = $2 and expires_at > now()`, account, key).
-		Scan(&rec.Call, &fingerprint, &rec.Delivered, &ago)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return rec, false, nil
-	}
-	if err != nil {
-		return rec, false, postgres.Classify(err, "look up an idempotency key")
+	ok, err := postgres.Find(ctx, s.pool, "look up an idempotency key", []any{&rec.Call, &fingerprint, &rec.Delivered, &ago},
+		`select call_id::text, fingerprint, delivered_at is not null, coalesce(extract(epoch from now() - delivered_at)::float8, 0)
+		from call_keys where account = $1 and key = $2 and expires_at > now()`, account, key)
+	if err != nil || !ok {
+		return rec, false, err
 	}
 	rec.Fingerprint, rec.DeliveredAgo = blob.Ref(fingerprint), time.Duration(ago*float64(time.Second))
 	return rec, true, nil
@@ -181,10 +171,7 @@ func (s *Store) fold(recorded []eventlog.Recorded) (call.Call, error) {
 
 // Note implements call.Store.
 func (s *Store) Note(ctx context.Context, account string, id call.ID, e eventlog.Event) error {
-	_, err := s.events.Append(ctx, eventlog.Append{
-		Stream: id.Stream(), Account: account, Expected: eventlog.AnyVersion,
-		Events: []eventlog.Event{e}, Meta: eventlog.Meta{Actor: account},
-	})
+	_, err := s.events.Append(ctx, eventlog.AppendTo(id.Stream(), account, eventlog.Meta{Actor: account}, e))
 	return err
 }
 

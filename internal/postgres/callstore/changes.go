@@ -91,16 +91,14 @@ func (t *changes) readKeys(q *pgx.Batch) {
 	if len(keys) == 0 {
 		return
 	}
-	q.Queue(`select key, call_id::text from call_keys where account = $1 and key = any($2) and expires_at > now()`, t.account, keys).
-		Query(func(rows pgx.Rows) error {
-			var key string
-			var id call.ID
-			_, err := pgx.ForEachRow(rows, []any{&key, &id}, func() error {
-				t.keys[key] = id
-				return nil
-			})
-			return err
-		})
+	used := q.Queue(`select key, call_id::text from call_keys where account = $1 and key = any($2) and expires_at > now()`, t.account, keys)
+	postgres.EachInto(used, func(row pgx.CollectableRow) error {
+		var key string
+		var id call.ID
+		err := row.Scan(&key, &id)
+		t.keys[key] = id
+		return err
+	})
 }
 
 func (t *changes) decide(ctx context.Context, tx postgres.Tx, c *eventstore.Changes) error {

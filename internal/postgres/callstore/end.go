@@ -171,11 +171,8 @@ func (s *Store) Cancel(ctx context.Context, account string, id call.ID, requestI
 		Repeats: true,
 		Read: func(q *pgx.Batch) {
 			run = 0
-			q.Queue(`update call_slots set payload = payload || '{"canceling": true}'
-				where call_id = $1 and account = $2 returning run`, id, account).Query(func(rows pgx.Rows) error {
-				_, err := pgx.ForEachRow(rows, []any{&run}, func() error { return nil })
-				return err
-			})
+			postgres.ScanInto(q.Queue(`update call_slots set payload = payload || '{"canceling": true}'
+				where call_id = $1 and account = $2 returning run`, id, account), &run)
 		},
 		Decide: func(_ context.Context, _ postgres.Tx, c *eventstore.Changes) error {
 			if run == 0 {
@@ -186,9 +183,7 @@ func (s *Store) Cancel(ctx context.Context, account string, id call.ID, requestI
 				ID: call.EventID(id, 0, call.TypeCancelRequested), Type: call.TypeCancelRequested,
 				Data: call.CancelRequestedV1{},
 			}
-			return c.Append(eventlog.Append{
-				Stream: id.Stream(), Account: account, Expected: eventlog.AnyVersion, Events: []eventlog.Event{requested}, Meta: meta,
-			})
+			return c.Append(eventlog.AppendTo(id.Stream(), account, meta, requested))
 		},
 	})
 	if errors.Is(err, eventlog.ErrClosed) {
@@ -221,9 +216,7 @@ func (s *Store) endQueued(ctx context.Context, account string, id call.ID, event
 			}
 			c.Queue(`update call_blobs set keep_until = now() where call_id = $1`, id)
 			last := eventlog.Event{ID: call.EventID(id, 0, eventType), Type: eventType, Data: ofModel(event, waiting.Model)}
-			return c.Append(append(released, eventlog.Append{
-				Stream: id.Stream(), Account: account, Expected: eventlog.AnyVersion, Close: true, Meta: meta, Events: []eventlog.Event{last},
-			})...)
+			return c.Append(append(released, eventlog.AppendTo(id.Stream(), account, meta, last).Closing())...)
 		},
 	})
 	return len(gone) > 0 && err == nil, err

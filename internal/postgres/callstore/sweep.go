@@ -55,10 +55,7 @@ func (s *Store) Restart(ctx context.Context, r call.Run, actor, reason string) (
 			ID: call.EventID(r.Call, next.Run, call.TypeRequeued), Type: call.TypeRequeued,
 			Data: call.RequeuedV1{Run: next.Run},
 		}
-		return c.Append(eventlog.Append{
-			Stream: r.Call.Stream(), Account: r.Account, Expected: eventlog.AnyVersion, Events: []eventlog.Event{again},
-			Meta: eventlog.Meta{Actor: actor, Reason: reason},
-		})
+		return c.Append(eventlog.AppendTo(r.Call.Stream(), r.Account, eventlog.Meta{Actor: actor, Reason: reason}, again))
 	})
 	return restarted && has && err == nil, err
 }
@@ -91,13 +88,10 @@ func (s *Store) Waiting(ctx context.Context, after string, limit int) ([]string,
 
 // TimeOut ends queued calls whose time in the queue has expired, and returns how many it ended.
 func (s *Store) TimeOut(ctx context.Context, limit int) (int, error) {
-	rows, err := s.pool.Query(ctx, `select payload from call_queue where expires_at <= now() order by expires_at limit $1`, limit)
+	overdue, err := postgres.Collect(ctx, s.pool, "read queued calls", scanRun,
+		`select payload from call_queue where expires_at <= now() order by expires_at limit $1`, limit)
 	if err != nil {
-		return 0, postgres.Classify(err, "read queued calls")
-	}
-	overdue, err := pgx.CollectRows(rows, scanRun)
-	if err != nil {
-		return 0, postgres.Classify(err, "read queued calls")
+		return 0, err
 	}
 	done := 0
 	var failed []error
@@ -146,12 +140,9 @@ func (s *Store) Heartbeat(ctx context.Context, worker string) error {
 // heartbeat in the last day is not alive.
 func (s *Store) Alive(ctx context.Context, worker string) (bool, error) {
 	var sign time.Time
-	err := s.pool.QueryRow(ctx, `select seen_at from call_workers where id = $1`, worker).Scan(&sign)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return false, nil
-	}
-	if err != nil {
-		return false, postgres.Classify(err, "read a heartbeat")
+	ok, err := postgres.Find(ctx, s.pool, "read a heartbeat", []any{&sign}, `select seen_at from call_workers where id = $1`, worker)
+	if err != nil || !ok {
+		return false, err
 	}
 	return s.heartbeats.Alive(worker, sign), nil
 }
@@ -168,13 +159,10 @@ func (s *Store) Referenced(ctx context.Context, refs []blob.Ref) (map[blob.Ref]b
 	for i := range refs {
 		raw[i] = refs[i][:]
 	}
-	rows, err := s.pool.Query(ctx, `select distinct ref from call_blobs where ref = any($1::bytea[]) and keep_until > now()`, raw)
+	used, err := postgres.Collect(ctx, s.pool, "look for references of calls", pgx.RowTo[[]byte],
+		`select distinct ref from call_blobs where ref = any($1::bytea[]) and keep_until > now()`, raw)
 	if err != nil {
-		return nil, postgres.Classify(err, "look for references of calls")
-	}
-	used, err := pgx.CollectRows(rows, pgx.RowTo[[]byte])
-	if err != nil {
-		return nil, postgres.Classify(err, "look for references of calls")
+		return nil, err
 	}
 	found := make(map[blob.Ref]bool, len(used))
 	for _, ref := range used {

@@ -21,12 +21,11 @@ type window struct {
 
 // read queues the statement that counts calls against the rate limit, and reads the count.
 func (w *window) read(queue func(string, ...any) *pgx.QueuedQuery, account, name string, calls int) {
-	queue(`insert into call_windows as c (account, name, started, used)
+	postgres.ScanInto(queue(`insert into call_windows as c (account, name, started, used)
 		values ($1, $2, date_bin($3::interval, now(), 'epoch'), $4::integer)
 		on conflict (account, name) do update set started = excluded.started,
 			used = case when c.started = excluded.started then c.used else 0 end + $4::integer
-		returning used, ceil(extract(epoch from started + $3::interval - now()))::int`, account, name, w.length, calls).
-		QueryRow(func(row pgx.Row) error { return row.Scan(&w.used, &w.seconds) })
+		returning used, ceil(extract(epoch from started + $3::interval - now()))::int`, account, name, w.length, calls), &w.used, &w.seconds)
 }
 
 // refusal returns the refusal of one more call, or nil if the limit allows it.

@@ -138,11 +138,8 @@ func (s *Store) fold(ctx context.Context, h head) (deployment.Deployment, error)
 // QueueRouting queues the statement that reads which version of a deployment answers. The transaction has locked the account. A
 // deployment that does not exist leaves routing as it is.
 func QueueRouting(q *pgx.Batch, id string, routing *deployment.Routing) {
-	q.Queue(`select state, live, share, percent, salt from deployments where id = $1`, id).Query(func(rows pgx.Rows) error {
-		return postgres.EachOf(rows, func(row pgx.CollectableRow) error {
-			return row.Scan(&routing.State, &routing.Live, &routing.Share.Version, &routing.Share.Percent, &routing.Salt)
-		})
-	})
+	postgres.ScanInto(q.Queue(`select state, live, share, percent, salt from deployments where id = $1`, id),
+		&routing.State, &routing.Live, &routing.Share.Version, &routing.Share.Percent, &routing.Salt)
 }
 
 // lockCalls locks the admission state of an account, which every submission locks first. Calls that are recorded after the commit
@@ -156,8 +153,7 @@ func (s *Store) Commit(ctx context.Context, c deployment.Change) error {
 		What: "change deployment " + c.After.Name, First: c.Events[0].ID,
 		Read: func(q *pgx.Batch) {
 			q.Queue(lockCalls, c.After.Account)
-			q.Queue(`select count(*) from deployments where account = $1`, c.After.Account).
-				QueryRow(func(row pgx.Row) error { return row.Scan(&others) })
+			postgres.ScanInto(q.Queue(`select count(*) from deployments where account = $1`, c.After.Account), &others)
 		},
 		Decide: func(_ context.Context, _ postgres.Tx, changes *eventstore.Changes) error {
 			if c.Expected == 0 && others >= deployment.MaxDeployments {

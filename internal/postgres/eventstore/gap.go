@@ -2,7 +2,6 @@ package eventstore
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -52,10 +51,10 @@ func settledEnd(ctx context.Context, pool *pgxpool.Pool, opts TailerOptions) (en
 		return end, postgres.Classify(err, "connect")
 	}
 	defer conn.Release()
-	err = conn.QueryRow(ctx, `select position, id, stream, version from events order by position desc limit 1`).
-		Scan(&end.Position, &end.ID, &end.Stream, &end.Version)
-	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
-		return end, postgres.Classify(err, "find the end of the log")
+	_, err = postgres.Find(ctx, conn, "find the end of the log", []any{&end.Position, &end.ID, &end.Stream, &end.Version},
+		`select position, id, stream, version from events order by position desc limit 1`)
+	if err != nil {
+		return end, err
 	}
 	return end, opts.waitForAppenders(ctx, conn.Conn(), 0, end.Position)
 }

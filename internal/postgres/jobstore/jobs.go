@@ -127,9 +127,8 @@ func (l *admissionState) enter(admitted bool, hold int64) {
 
 // queueLockAdmission queues the statement that locks the account's admission state and advances its counter by step.
 func queueLockAdmission(q *pgx.Batch, account string, step int, l *admissionState) {
-	q.Queue(lockAdmissionState, account, step).QueryRow(func(row pgx.Row) error {
-		return row.Scan(&l.number, &l.queued, &l.running, &l.released, &l.gate.Own, &l.gate.All, &l.credit)
-	})
+	postgres.ScanInto(q.Queue(lockAdmissionState, account, step),
+		&l.number, &l.queued, &l.running, &l.released, &l.gate.Own, &l.gate.All, &l.credit)
 }
 
 // Submit implements job.Store.

@@ -77,9 +77,9 @@ func (s *Store) Retire(ctx context.Context, r job.Retirement) error {
 		What:    "retire job " + string(r.ID),
 		Repeats: true,
 		Read: func(q *pgx.Batch) {
-			q.Queue(`select closed and account = $2 and not exists (select from job_slots where job_id = $3)
+			postgres.ScanInto(q.Queue(`select closed and account = $2 and not exists (select from job_slots where job_id = $3)
 				and not exists (select from job_queue where job_id = $3) from streams where id = $1 for update`,
-				r.ID.Stream(), r.Account, r.ID).QueryRow(func(row pgx.Row) error { return row.Scan(&over) })
+				r.ID.Stream(), r.Account, r.ID), &over)
 		},
 		Decide: func(_ context.Context, _ postgres.Tx, c *eventstore.Changes) error {
 			if !over {

@@ -5,7 +5,6 @@ package keystore
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/google/uuid"
@@ -71,11 +70,8 @@ func (k *Keys) Unanswered(ctx context.Context, account, operation, key string) (
 // Holder is Unanswered without the wait: it returns the id of what was made for a key, unless its answer may not be repeated.
 func (k *Keys) Holder(ctx context.Context, account, operation, key string) (made uuid.UUID, ok bool, err error) {
 	var holder uuid.NullUUID
-	err = k.pool.QueryRow(ctx, holderOf, account, operation, key).Scan(&holder)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return uuid.Nil, false, nil
-	}
-	return holder.UUID, holder.Valid, postgres.Classify(err, "look for what an idempotency key made")
+	_, err = postgres.Find(ctx, k.pool, "look for what an idempotency key made", []any{&holder}, holderOf, account, operation, key)
+	return holder.UUID, holder.Valid, err
 }
 
 // holderOf reads what was made for a key in use.

@@ -27,16 +27,6 @@ func (s *Store) Chosen(ctx context.Context, noun, from, to string) ([]string, er
 
 // PublicIDs returns the public ids of the jobs whose clients chose one.
 func (s *Store) PublicIDs(ctx context.Context, ids []job.ID) (map[job.ID]job.PublicID, error) {
-	rows, err := s.pool.Query(ctx, `select job_id::text, public_id::text from job_public_ids where job_id = any($1::uuid[])`, ids)
-	if err != nil {
-		return nil, postgres.Classify(err, "look up public ids")
-	}
-	found := map[job.ID]job.PublicID{}
-	var id job.ID
-	var public job.PublicID
-	_, err = pgx.ForEachRow(rows, []any{&id, &public}, func() error {
-		found[id] = public
-		return nil
-	})
-	return found, postgres.Classify(err, "look up public ids")
+	return postgres.Map[job.ID, job.PublicID](ctx, s.pool, "look up public ids",
+		`select job_id::text, public_id::text from job_public_ids where job_id = any($1::uuid[])`, ids)
 }

@@ -42,18 +42,9 @@ func (s *Store) Submitted(ctx context.Context, q Submitted) ([]Submission, error
 
 // AccountIDs maps names of accounts to their ids, and each id to itself.
 func (s *Store) AccountIDs(ctx context.Context) (map[string]string, error) {
-	rows, err := s.pool.Query(ctx, `select id, name from accounts`)
-	if err != nil {
-		return nil, postgres.Classify(err, "list accounts")
-	}
-	ids := map[string]string{}
-	var id, name string
-	_, err = pgx.ForEachRow(rows, []any{&id, &name}, func() error {
-		ids[name] = id
-		return nil
-	})
+	ids, err := postgres.Map[string, string](ctx, s.pool, "list accounts", `select name, id from accounts`)
 	for _, id := range ids {
 		ids[id] = id
 	}
-	return ids, postgres.Classify(err, "list accounts")
+	return ids, err
 }

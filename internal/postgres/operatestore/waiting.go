@@ -2,7 +2,6 @@ package operatestore
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -23,14 +22,12 @@ type Intents struct {
 // starts a job is as old as its slot, any other one as old as it is overdue.
 func (s *Store) Intents(ctx context.Context) (Intents, error) {
 	var i Intents
-	err := s.pool.QueryRow(ctx, `select (select count(*) from outbox), o.workflow_id, o.attempts, coalesce(o.last_error, ''),
+	_, err := postgres.Find(ctx, s.pool, "read the outbox", []any{&i.Waiting, &i.Workflow, &i.Attempts, &i.Error, &i.Age},
+		`select (select count(*) from outbox), o.workflow_id, o.attempts, coalesce(o.last_error, ''),
 			greatest(now() - coalesce(s.admitted_at, o.due_at), interval '0')
 		from outbox o left join job_slots s on o.workflow_id = 'job-' || s.job_id || '-' || s.run
-		order by o.id limit 1`).Scan(&i.Waiting, &i.Workflow, &i.Attempts, &i.Error, &i.Age)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return Intents{}, nil
-	}
-	return i, postgres.Classify(err, "read the outbox")
+		order by o.id limit 1`)
+	return i, err
 }
 
 // JobsWithSlotFor returns the ids of jobs that have had a slot for at least age, oldest first.

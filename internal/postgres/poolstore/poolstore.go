@@ -109,7 +109,7 @@ func (s *Store) Change(ctx context.Context, name string, by server.By, decide fu
 func (s *Store) change(ctx context.Context, name string, by server.By, makes bool,
 	decide func(p *pool.Pool, exists bool, c *eventstore.Changes) []any,
 ) error {
-	if err := by.Check(); err != nil {
+	if err := server.CheckBy(by); err != nil {
 		return err
 	}
 	var found []pool.Pool
@@ -138,10 +138,7 @@ func (s *Store) change(ctx context.Context, name string, by server.By, makes boo
 
 // record queues the events and the state after them.
 func record(c *eventstore.Changes, p pool.Pool, by server.By, events []any) error {
-	a := eventlog.Append{
-		Stream: pool.Stream(p.Name), Account: server.Account, Expected: eventlog.AnyVersion,
-		Meta: eventlog.Meta{Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID},
-	}
+	a := eventlog.AppendTo(pool.Stream(p.Name), server.Account, by.Meta())
 	for _, data := range events {
 		eventType, err := typeOf(data)
 		if err != nil {

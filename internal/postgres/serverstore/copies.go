@@ -33,15 +33,11 @@ func scanCopy(row pgx.CollectableRow) (c server.Copy, err error) {
 }
 
 // addCopies adds to servers the copies of weights in their folders that are not ready.
-func addCopies(ctx context.Context, db queryer, all []*server.Server) error {
+func (st *Store) addCopies(ctx context.Context, what string, all []*server.Server) error {
 	if len(all) == 0 {
 		return nil
 	}
-	rows, err := db.Query(ctx, selectCopies+`where state <> 'ready' order by since`)
-	if err != nil {
-		return err
-	}
-	copies, err := pgx.CollectRows(rows, scanCopy)
+	copies, err := postgres.Collect(ctx, st.pool, what, scanCopy, selectCopies+`where state <> 'ready' order by since`)
 	for _, s := range all {
 		for _, c := range copies {
 			if c.Target == s.Target() {
@@ -83,11 +79,8 @@ func (st *Store) EndCopy(ctx context.Context, c server.Copy, holder string, by s
 	_, err := st.events.Write(ctx, eventstore.Decision{
 		What: "record the end of a copy",
 		Read: func(q *pgx.Batch) {
-			q.Queue(`select problem from comfyui_copies where target = $1 and folder = $2 and name = $3 for update`, c.Target, c.Folder, c.Name).
-				Query(func(rows pgx.Rows) error {
-					_, err := pgx.ForEachRow(rows, []any{&former}, func() error { return nil })
-					return err
-				})
+			postgres.ScanInto(q.Queue(`select problem from comfyui_copies where target = $1 and folder = $2 and name = $3 for update`,
+				c.Target, c.Folder, c.Name), &former)
 			q.Queue(`update comfyui_copies set state = $4, problem = $5, done = $6, brought = brought or $8, since = now()
 				where target = $1 and folder = $2 and name = $3 and holder = $7`,
 				c.Target, c.Folder, c.Name, string(c.State), c.Problem, c.Done, holder, c.Brought)

@@ -29,27 +29,18 @@ const (
 // that was stopped in a round may have added the wait of a lost driver late.
 func (st *Store) KeepWaiting(ctx context.Context, holder string, keys []server.Key) ([]server.Key, error) {
 	jobs, runs, units := columnsOf(keys)
-	rows, err := st.pool.Query(ctx, `update comfyui_waits w set seen_at = now(), body = w.body || jsonb_build_object('holder', $4::text)
+	return postgres.Collect(ctx, st.pool, "keep waiting for servers", pgx.RowToStructByPos[server.Key],
+		`update comfyui_waits w set seen_at = now(), body = w.body || jsonb_build_object('holder', $4::text)
 		from unnest($1::text[], $2::int[], $3::int[]) k(job, run, unit)
 		where w.job = k.job and w.run = k.run and w.unit = k.unit returning w.job, w.run, w.unit`, jobs, runs, units, holder)
-	if err != nil {
-		return nil, postgres.Classify(err, "keep waiting for servers")
-	}
-	kept, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (k server.Key, err error) {
-		return k, row.Scan(&k.Job, &k.Run, &k.Unit)
-	})
-	return kept, postgres.Classify(err, "keep waiting for servers")
 }
 
 // WhyWaiting returns the reason why a segment waits, and the number of segments before it. The reason is empty if it
 // does not wait.
 func (st *Store) WhyWaiting(ctx context.Context, k server.Key) (reason string, ahead int, err error) {
-	err = st.pool.QueryRow(ctx, `select reason, ahead from comfyui_waits where job = $1 and run = $2 and unit = $3`, string(k.Job), k.Run,
-		k.Unit).Scan(&reason, &ahead)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return "", 0, nil
-	}
-	return reason, ahead, postgres.Classify(err, "read why a segment waits")
+	_, err = postgres.Find(ctx, st.pool, "read why a segment waits", []any{&reason, &ahead},
+		`select reason, ahead from comfyui_waits where job = $1 and run = $2 and unit = $3`, string(k.Job), k.Run, k.Unit)
+	return reason, ahead, err
 }
 
 // StopWaiting ends a wait, or the lease into which it was turned for the same attempt and holder.
@@ -69,25 +60,19 @@ func columnsOf(keys []server.Key) (jobs []string, runs, units []int) {
 
 // Waits returns the waiting segments, in order of arrival.
 func (st *Store) Waits(ctx context.Context) ([]server.Waiting, error) {
-	all, err := waits(ctx, st.pool, arrival)
-	return all, postgres.Classify(err, "read the segments that wait for servers")
+	return st.waits(ctx, "read the segments that wait for servers", arrival)
 }
 
 // WaitsOf returns the waiting segments of some jobs, in the order in which they will be placed.
 func (st *Store) WaitsOf(ctx context.Context, ids []job.ID) ([]server.Waiting, error) {
-	all, err := waits(ctx, st.pool, `where job = any($1) and reason <> '' order by ahead, since, unit`, ids)
-	return all, postgres.Classify(err, "read why jobs wait for servers")
+	return st.waits(ctx, "read why jobs wait for servers", `where job = any($1) and reason <> '' order by ahead, since, unit`, ids)
 }
 
 // arrival orders waiting segments by their arrival.
 const arrival = `order by since, job, unit`
 
-func waits(ctx context.Context, db queryer, where string, args ...any) ([]server.Waiting, error) {
-	rows, err := db.Query(ctx, selectWaits+where, args...)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, scanWait)
+func (st *Store) waits(ctx context.Context, what, where string, args ...any) ([]server.Waiting, error) {
+	return postgres.Collect(ctx, st.pool, what, scanWait, selectWaits+where, args...)
 }
 
 const selectWaits = `select body, reason, ahead from comfyui_waits `
@@ -101,19 +86,16 @@ func scanWait(row pgx.CollectableRow) (w server.Waiting, err error) {
 // which a lost driver may have left the queue. NotFound means that the segment was not placed yet, or that its server was removed.
 // Time without a holder does not count as the lease's time.
 func (st *Store) Retake(ctx context.Context, k server.Key, holder string) (server.Lease, error) {
-	rows, err := st.pool.Query(ctx, `with taken as (update comfyui_leases set fence = nextval('comfyui_fences'), holder = $4,
+	l, ok, err := postgres.One(ctx, st.pool, "take a lease over", scanLease, `with taken as (
+			update comfyui_leases set fence = nextval('comfyui_fences'), holder = $4,
 			until = now() + $5, copying = false, since = since + greatest(now() - until, interval '0')
 			where job = $1 and run = $2 and unit = $3 returning *),
 		gone as (delete from comfyui_waits where job = $1 and run = $2 and unit = $3 and exists (select from taken))
 		select `+leaseColumns+` from taken`, string(k.Job), k.Run, k.Unit, holder, LeaseFor)
-	if err != nil {
-		return server.Lease{}, postgres.Classify(err, "take a lease over")
+	if err == nil && !ok {
+		err = fault.Wrap(pgx.ErrNoRows, fault.NotFound, "", "the segment has no lease")
 	}
-	l, err := pgx.CollectExactlyOneRow(rows, scanLease)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return l, fault.Wrap(err, fault.NotFound, "", "the segment has no lease")
-	}
-	return l, postgres.Classify(err, "take a lease over")
+	return l, err
 }
 
 // Renew renews a lease. It returns false if another process has taken it over.
@@ -139,7 +121,7 @@ func (st *Store) Record(ctx context.Context, l server.Lease, events eventlog.App
 		Read: func(q *pgx.Batch) {
 			queueFence(q, l, result, &mine)
 			if result != nil {
-				q.Queue(`select count(*) from events where id = any($1)`, ids).QueryRow(func(row pgx.Row) error { return row.Scan(&known) })
+				postgres.ScanInto(q.Queue(`select count(*) from events where id = any($1)`, ids), &known)
 			}
 		},
 		Decide: func(_ context.Context, _ postgres.Tx, c *eventstore.Changes) error {
@@ -170,20 +152,15 @@ func QueueEnd(q *pgx.Batch, e job.Ending, mine *bool) {
 // queueFence queues the statement that locks a lease, and ends it if there is a result. mine reports whether l is
 // still the lease.
 func queueFence(q *pgx.Batch, l server.Lease, result json.RawMessage, mine *bool) {
-	found := func(rows pgx.Rows) error {
-		*mine = rows.Next()
-		rows.Close()
-		return rows.Err()
-	}
 	if result == nil {
-		q.Queue(`select from comfyui_leases where job = $1 and run = $2 and unit = $3 and fence = $4 for share`, string(l.Job), l.Run, l.Unit,
-			l.Fence).Query(found)
+		postgres.FindInto(q.Queue(`select from comfyui_leases where job = $1 and run = $2 and unit = $3 and fence = $4 for share`,
+			string(l.Job), l.Run, l.Unit, l.Fence), mine)
 		return
 	}
-	q.Queue(`with ended as (update comfyui_leases set result = $5, until = now() where job = $1 and run = $2 and unit = $3 and fence = $4
+	postgres.FindInto(q.Queue(`with ended as (update comfyui_leases set result = $5, until = now() where job = $1 and run = $2 and unit = $3 and fence = $4
 		returning server, models),
 		loaded as (update comfyui_servers s set models = e.models from ended e where s.id = e.server and e.models <> '{}')
-		select from ended`, string(l.Job), l.Run, l.Unit, l.Fence, result).Query(found)
+		select from ended`, string(l.Job), l.Run, l.Unit, l.Fence, result), mine)
 }
 
 const dropLease = `delete from comfyui_leases where job = $1 and run = $2 and unit = $3 and fence = $4`
@@ -197,8 +174,7 @@ func (st *Store) Drop(ctx context.Context, l server.Lease) error {
 // OfSegments returns the existing leases of segments.
 func (st *Store) OfSegments(ctx context.Context, keys []server.Key) ([]server.Lease, error) {
 	jobs, runs, units := columnsOf(keys)
-	found, err := leases(ctx, st.pool, `where (job, run, unit) in (select * from unnest($1::text[], $2::int[], $3::int[]))`, jobs, runs, units)
-	return found, postgres.Classify(err, "read leases")
+	return st.leases(ctx, "read leases", `where (job, run, unit) in (select * from unnest($1::text[], $2::int[], $3::int[]))`, jobs, runs, units)
 }
 
 // Sweep deletes expired leases and waits.
@@ -218,9 +194,9 @@ func (st *Store) Orphan(ctx context.Context, l server.Lease) error {
 
 // GiveUpRun gives up the leases without a result of an ended run, and returns their servers.
 func (st *Store) GiveUpRun(ctx context.Context, ref job.RunRef) ([]server.ID, error) {
-	open, err := leases(ctx, st.pool, `where job = $1 and run = $2 and result is null`, string(ref.Job), ref.Run)
+	open, err := st.leases(ctx, "read the leases of a run", `where job = $1 and run = $2 and result is null`, string(ref.Job), ref.Run)
 	if err != nil {
-		return nil, postgres.Classify(err, "read the leases of a run")
+		return nil, err
 	}
 	var servers []server.ID
 	for _, l := range open {
@@ -234,12 +210,8 @@ func (st *Store) GiveUpRun(ctx context.Context, ref job.RunRef) ([]server.ID, er
 
 // Orphans returns the prompts that must be cancelled on a server.
 func (st *Store) Orphans(ctx context.Context, id server.ID) ([]string, error) {
-	rows, err := st.pool.Query(ctx, `select prompt from comfyui_orphans where server = $1`, string(id))
-	if err != nil {
-		return nil, postgres.Classify(err, "read given-up prompts")
-	}
-	prompts, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	return prompts, postgres.Classify(err, "read given-up prompts")
+	return postgres.Collect(ctx, st.pool, "read given-up prompts", pgx.RowTo[string],
+		`select prompt from comfyui_orphans where server = $1`, string(id))
 }
 
 // ForgetOrphan deletes an orphaned prompt that was canceled.
@@ -259,20 +231,17 @@ func (st *Store) Loaded(ctx context.Context, id server.ID, models []string, took
 
 // Loads returns how long loading took, by server and model.
 func (st *Store) Loads(ctx context.Context) (map[server.ID]map[string]time.Duration, error) {
-	rows, err := st.pool.Query(ctx, `select server::text, model, millis from comfyui_loads`)
-	if err != nil {
-		return nil, postgres.Classify(err, "read how long loading took")
-	}
 	out := map[server.ID]map[string]time.Duration{}
-	var id server.ID
-	var model string
-	var millis int64
-	_, err = pgx.ForEachRow(rows, []any{&id, &model, &millis}, func() error {
+	err := postgres.Each(ctx, st.pool, "read how long loading took", func(row pgx.CollectableRow) error {
+		var id server.ID
+		var model string
+		var millis int64
+		err := row.Scan(&id, &model, &millis)
 		if out[id] == nil {
 			out[id] = map[string]time.Duration{}
 		}
 		out[id][model] = time.Duration(millis) * time.Millisecond
-		return nil
-	})
-	return out, postgres.Classify(err, "read how long loading took")
+		return err
+	}, `select server::text, model, millis from comfyui_loads`)
+	return out, err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/postgres"
@@ -18,17 +17,14 @@ func (st *Store) RecordProcess(ctx context.Context, id server.ID, p server.Proce
 		_, err := st.pool.Exec(ctx, update, string(id), p)
 		return postgres.Classify(err, "record the process of server "+string(id))
 	}
-	var known bool
+	var known int64
 	_, err := st.events.Write(ctx, eventstore.Decision{
 		What: "record the process of the server " + string(id),
 		Read: func(q *pgx.Batch) {
-			q.Queue(update, string(id), p).Exec(func(tag pgconn.CommandTag) error {
-				known = tag.RowsAffected() > 0
-				return nil
-			})
+			postgres.CountInto(q.Queue(update, string(id), p), &known)
 		},
 		Decide: func(_ context.Context, _ postgres.Tx, c *eventstore.Changes) error {
-			if !known {
+			if known == 0 {
 				return eventstore.ErrNothing
 			}
 			return record(c, id, server.By{Actor: "host:" + p.Host, Reason: "started by --comfyui-dir"}, eventType, data)

@@ -92,19 +92,10 @@ type picture struct {
 
 // queue queues the statements that read the picture, after the lock.
 func (p *picture) queue(q *pgx.Batch) {
-	q.Queue(roundLock).QueryRow(func(row pgx.Row) error { return row.Scan(&p.locked) })
-	q.Queue(selectWaits+`where seen_at > $1 `+arrival, time.Now().Add(-waitFor)).Query(func(rows pgx.Rows) (err error) {
-		p.waiting, err = pgx.CollectRows(rows, scanWait)
-		return err
-	})
-	q.Queue(selectServers).Query(func(rows pgx.Rows) (err error) {
-		p.servers, err = pgx.CollectRows(rows, scan)
-		return err
-	})
-	q.Queue(selectLeases + countedLeases + leaseOrder).Query(func(rows pgx.Rows) (err error) {
-		p.leases, err = pgx.CollectRows(rows, scanLease)
-		return err
-	})
+	postgres.ScanInto(q.Queue(roundLock), &p.locked)
+	postgres.CollectInto(q.Queue(selectWaits+`where seen_at > $1 `+arrival, time.Now().Add(-waitFor)), &p.waiting, scanWait)
+	postgres.CollectInto(q.Queue(selectServers), &p.servers, scan)
+	postgres.CollectInto(q.Queue(selectLeases+countedLeases+leaseOrder), &p.leases, scanLease)
 }
 
 // queueLease queues the statement that turns a wait into a lease, unless the segment has left the queue, or a driver has taken its
@@ -157,7 +148,7 @@ const servedFor = 10 * time.Minute
 
 // served returns the time on servers of each account since all accounts that wait now have been waiting. A single
 // account does not compete.
-func served(ctx context.Context, tx queryer, waiting []server.Waiting) (map[string]time.Duration, error) {
+func served(ctx context.Context, tx postgres.Queryer, waiting []server.Waiting) (map[string]time.Duration, error) {
 	first := map[string]time.Time{}
 	for i := range waiting {
 		w := &waiting[i]

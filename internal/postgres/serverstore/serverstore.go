@@ -11,7 +11,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -63,28 +62,15 @@ func scan(row pgx.CollectableRow) (*server.Server, error) {
 
 // Servers returns all registered servers, oldest registration first, with their current leases.
 func (st *Store) Servers(ctx context.Context) ([]*server.Server, error) {
-	all, err := servers(ctx, st.pool)
-	return all, postgres.Classify(err, "read the servers")
-}
-
-// queryer is the pool or a transaction.
-type queryer interface {
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
-}
-
-func servers(ctx context.Context, db queryer) ([]*server.Server, error) {
-	rows, err := db.Query(ctx, selectServers)
+	const what = "read the servers"
+	all, err := postgres.Collect(ctx, st.pool, what, scan, selectServers)
 	if err != nil {
 		return nil, err
 	}
-	all, err := pgx.CollectRows(rows, scan)
-	if err != nil {
+	if err := st.addCopies(ctx, what, all); err != nil {
 		return nil, err
 	}
-	if err := addCopies(ctx, db, all); err != nil {
-		return nil, err
-	}
-	counted, err := leases(ctx, db, countedLeases)
+	counted, err := st.leases(ctx, what, countedLeases)
 	return withLeases(all, counted), err
 }
 
@@ -110,12 +96,8 @@ const (
 	leaseOrder    = ` order by since, fence`
 )
 
-func leases(ctx context.Context, db queryer, where string, args ...any) ([]server.Lease, error) {
-	rows, err := db.Query(ctx, selectLeases+where+leaseOrder, args...)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, scanLease)
+func (st *Store) leases(ctx context.Context, what, where string, args ...any) ([]server.Lease, error) {
+	return postgres.Collect(ctx, st.pool, what, scanLease, selectLeases+where+leaseOrder, args...)
 }
 
 func scanLease(row pgx.CollectableRow) (server.Lease, error) {
@@ -201,17 +183,11 @@ type registering struct {
 // queue reads it. The token is locked, so that no registration follows its revocation.
 func (g *registering) queue(q *pgx.Batch, r server.Registration) {
 	if g.admitted = r.Token == nil; !g.admitted {
-		q.Queue(`select revoked_at is null from comfyui_tokens where id = $1 for share`, r.Token.ID).Query(func(rows pgx.Rows) error {
-			_, err := pgx.ForEachRow(rows, []any{&g.admitted}, func() error { return nil })
-			return err
-		})
-		q.Queue(`select count(*), coalesce(max(url) filter (where token = $1 and $2), '') from comfyui_servers where token is not null`,
-			r.Token.ID, r.Token.Pool != "").QueryRow(func(row pgx.Row) error { return row.Scan(&g.byTokens, &g.other) })
+		postgres.ScanInto(q.Queue(`select revoked_at is null from comfyui_tokens where id = $1 for share`, r.Token.ID), &g.admitted)
+		postgres.ScanInto(q.Queue(`select count(*), coalesce(max(url) filter (where token = $1 and $2), '')
+			from comfyui_servers where token is not null`, r.Token.ID, r.Token.Pool != ""), &g.byTokens, &g.other)
 	}
-	q.Queue(`select `+columns+` from comfyui_servers where url = $1 for update`, r.URL).Query(func(rows pgx.Rows) (err error) {
-		g.known, err = pgx.CollectRows(rows, scan)
-		return err
-	})
+	postgres.CollectInto(q.Queue(`select `+columns+` from comfyui_servers where url = $1 for update`, r.URL), &g.known, scan)
 }
 
 // insert adds a server that is not registered.
@@ -271,16 +247,12 @@ func renew(c *eventstore.Changes, found *server.Server, r server.Registration, s
 }
 
 func record(c *eventstore.Changes, of interface{ Stream() string }, by server.By, eventType string, data any) error {
-	return c.Append(eventlog.Append{
-		Stream: of.Stream(), Account: server.Account, Expected: eventlog.AnyVersion,
-		Events: []eventlog.Event{{ID: uuid.New(), Type: eventType, Data: data}},
-		Meta:   eventlog.Meta{Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID},
-	})
+	return c.Append(eventlog.AppendTo(of.Stream(), server.Account, by.Meta(), eventlog.NewEvent(eventType, data)))
 }
 
 // Drain stops or resumes the placement of new segments on a server. A change without effect records nothing.
 func (st *Store) Drain(ctx context.Context, id server.ID, drained bool, by server.By) error {
-	if err := by.Check(); err != nil {
+	if err := server.CheckBy(by); err != nil {
 		return err
 	}
 	eventType, data := server.TypeResumed, any(server.ResumedV1{Server: id})
@@ -293,7 +265,7 @@ func (st *Store) Drain(ctx context.Context, id server.ID, drained bool, by serve
 
 // Remove removes a server. Its segments run on another server.
 func (st *Store) Remove(ctx context.Context, id server.ID, by server.By) error {
-	if err := by.Check(); err != nil {
+	if err := server.CheckBy(by); err != nil {
 		return err
 	}
 	return st.change(ctx, id, by, server.TypeRemoved, server.RemovedV1{Server: id}, `delete from comfyui_servers where id = $1`)
@@ -304,18 +276,15 @@ const hadClasses = `update comfyui_classes c set made_at = now() from comfyui_se
 
 // change runs a statement that changes the row of a server, and records the event if a row changed.
 func (st *Store) change(ctx context.Context, id server.ID, by server.By, eventType string, data any, statement string, args ...any) error {
-	var changed bool
+	var changed int64
 	_, err := st.events.Write(ctx, eventstore.Decision{
 		What: "change the server " + string(id),
 		Read: func(q *pgx.Batch) {
 			q.Queue(hadClasses, string(id))
-			q.Queue(statement, append([]any{string(id)}, args...)...).Exec(func(tag pgconn.CommandTag) error {
-				changed = tag.RowsAffected() > 0
-				return nil
-			})
+			postgres.CountInto(q.Queue(statement, append([]any{string(id)}, args...)...), &changed)
 		},
 		Decide: func(_ context.Context, _ postgres.Tx, c *eventstore.Changes) error {
-			if !changed {
+			if changed == 0 {
 				return eventstore.ErrNothing
 			}
 			return record(c, id, by, eventType, data)
@@ -345,13 +314,8 @@ func (st *Store) Expire(ctx context.Context) error {
 
 // Claim returns the servers that are due for a probe by the caller.
 func (st *Store) Claim(ctx context.Context, every time.Duration) ([]server.ID, error) {
-	rows, err := st.pool.Query(ctx, `update comfyui_servers set looked_at = now() where looked_at is null
-		or looked_at <= now() - $1::interval returning id::text`, every)
-	if err != nil {
-		return nil, postgres.Classify(err, "claim servers to probe")
-	}
-	ids, err := pgx.CollectRows(rows, pgx.RowTo[server.ID])
-	return ids, postgres.Classify(err, "claim servers to probe")
+	return postgres.Collect(ctx, st.pool, "claim servers to probe", pgx.RowTo[server.ID], `update comfyui_servers set looked_at = now()
+		where looked_at is null or looked_at <= now() - $1::interval returning id::text`, every)
 }
 
 // RecordProbe records the result of a probe of a server.
@@ -384,10 +348,7 @@ func (st *Store) RecordOutcome(ctx context.Context, id server.ID, o server.Outco
 	_, err := st.events.Write(ctx, eventstore.Decision{
 		What: "record an outcome on the server " + string(id),
 		Read: func(q *pgx.Batch) {
-			q.Queue(`select `+columns+` from comfyui_servers where id = $1 for update`, string(id)).Query(func(rows pgx.Rows) (err error) {
-				found, err = pgx.CollectRows(rows, scan)
-				return err
-			})
+			postgres.CollectInto(q.Queue(`select `+columns+` from comfyui_servers where id = $1 for update`, string(id)), &found, scan)
 		},
 		Decide: func(_ context.Context, _ postgres.Tx, c *eventstore.Changes) error {
 			if len(found) == 0 {
@@ -423,22 +384,17 @@ func (st *Store) Classes(ctx context.Context, digest string) (body []byte, err e
 
 // RemovedClasses returns the class definitions that no server has any longer, the latest first.
 func (st *Store) RemovedClasses(ctx context.Context) (map[string][]byte, []string, error) {
-	rows, err := st.pool.Query(ctx, `select digest, body from comfyui_classes c where not exists (select from comfyui_servers s
-		where s.digest = c.digest)
-		order by made_at desc limit $1`, maxRemoved)
-	if err != nil {
-		return nil, nil, postgres.Classify(err, "read the classes of removed servers")
-	}
 	bodies := map[string][]byte{}
 	var order []string
-	var digest string
-	var body []byte
-	_, err = pgx.ForEachRow(rows, []any{&digest, &body}, func() error {
-		bodies[digest] = slices.Clone(body)
-		order = append(order, digest)
-		return nil
-	})
-	return bodies, order, postgres.Classify(err, "read the classes of removed servers")
+	err := postgres.Each(ctx, st.pool, "read the classes of removed servers", func(row pgx.CollectableRow) error {
+		var digest string
+		var body []byte
+		err := row.Scan(&digest, &body)
+		bodies[digest], order = body, append(order, digest)
+		return err
+	}, `select digest, body from comfyui_classes c where not exists (select from comfyui_servers s where s.digest = c.digest)
+		order by made_at desc limit $1`, maxRemoved)
+	return bodies, order, err
 }
 
 // maxRemoved bounds the definitions of removed servers that are read: a machine that comes and goes leaves one each

@@ -46,12 +46,8 @@ func (st *Store) AddToken(ctx context.Context, t server.Token, hash server.Token
 
 // Tokens returns all registration tokens, oldest first, including revoked ones.
 func (st *Store) Tokens(ctx context.Context) ([]server.Token, error) {
-	rows, err := st.pool.Query(ctx, `select `+tokenColumns+` from comfyui_tokens order by created_at, id`)
-	if err != nil {
-		return nil, postgres.Classify(err, "list registration tokens")
-	}
-	all, err := pgx.CollectRows(rows, scanToken)
-	return all, postgres.Classify(err, "list registration tokens")
+	return postgres.Collect(ctx, st.pool, "list registration tokens", scanToken,
+		`select `+tokenColumns+` from comfyui_tokens order by created_at, id`)
 }
 
 // RevokeToken revokes a token by its id or name: from now on it can neither register nor renew. Revoking it again
@@ -73,8 +69,7 @@ func (st *Store) RevokeToken(ctx context.Context, ref string, by server.By) (t s
 			if t.RevokedAt != nil {
 				return eventstore.ErrNothing
 			}
-			c.Queue(`update comfyui_tokens set revoked_at = now() where id = $1 returning revoked_at`, t.ID).
-				QueryRow(func(row pgx.Row) error { return row.Scan(&t.RevokedAt) })
+			postgres.ScanInto(c.Queue(`update comfyui_tokens set revoked_at = now() where id = $1 returning revoked_at`, t.ID), &t.RevokedAt)
 			return record(c, t, by, server.TypeTokenRevoked, server.TokenRevokedV1{ID: t.ID})
 		},
 	})
@@ -84,16 +79,13 @@ func (st *Store) RevokeToken(ctx context.Context, ref string, by server.By) (t s
 // TokenByHash returns the token of a secret. An unknown or revoked token is NotFound. At most once a minute it
 // records the use; the token is valid even if that fails.
 func (st *Store) TokenByHash(ctx context.Context, hash server.TokenHash) (server.Token, error) {
-	rows, err := st.pool.Query(ctx, `select `+tokenColumns+` from comfyui_tokens where hash = $1 and revoked_at is null`, hash[:])
-	if err != nil {
-		return server.Token{}, postgres.Classify(err, "check a registration token")
-	}
-	t, err := pgx.CollectExactlyOneRow(rows, scanToken)
-	if errors.Is(err, pgx.ErrNoRows) {
+	t, ok, err := postgres.One(ctx, st.pool, "check a registration token", scanToken,
+		`select `+tokenColumns+` from comfyui_tokens where hash = $1 and revoked_at is null`, hash[:])
+	switch {
+	case err != nil:
+		return t, err
+	case !ok:
 		return t, server.UnknownToken()
-	}
-	if err != nil {
-		return t, postgres.Classify(err, "check a registration token")
 	}
 	if t.LastUsed == nil || time.Since(*t.LastUsed) > time.Minute {
 		if _, err := st.pool.Exec(ctx, `update comfyui_tokens set last_used_at = now() where id = $1`, t.ID); err != nil {

@@ -3,13 +3,11 @@ package webhookstore
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/millrace-dev/millrace/internal/domain/webhook"
 	"github.com/millrace-dev/millrace/internal/postgres"
@@ -62,13 +60,11 @@ func (s *Store) Claim(ctx context.Context, free int, share webhook.AttemptLimits
 		What: "claim deliveries",
 		Read: func(q *pgx.Batch) {
 			q.Queue(claimLock)
-			q.Queue(claimDeliveries, free, share.Account, share.Endpoint, lease).Query(func(rows pgx.Rows) (err error) {
-				claimed, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (*webhook.Claimed, error) {
-					c := new(webhook.Claimed)
-					err := row.Scan(&c.ID, &c.Account, &c.Webhook, &c.Subject, &c.Kind, &c.Body, &c.Attempts, &c.Replays, &c.Lease, &c.Sealed, &c.Disabled)
-					return c, err
-				})
-				return err
+			found := q.Queue(claimDeliveries, free, share.Account, share.Endpoint, lease)
+			postgres.CollectInto(found, &claimed, func(row pgx.CollectableRow) (*webhook.Claimed, error) {
+				c := new(webhook.Claimed)
+				err := row.Scan(&c.ID, &c.Account, &c.Webhook, &c.Subject, &c.Kind, &c.Body, &c.Attempts, &c.Replays, &c.Lease, &c.Sealed, &c.Disabled)
+				return c, err
 			})
 		},
 		Decide: func(context.Context, postgres.Tx, *eventstore.Changes) error { return nil },
@@ -90,29 +86,21 @@ func (s *Store) Finish(ctx context.Context, c *webhook.Claimed, o webhook.Outcom
 	if err != nil {
 		return 0, fmt.Errorf("encode an attempt: %w", err)
 	}
-	var finished bool
+	var finished int64
 	_, err = s.events.Write(ctx, eventstore.Decision{
 		What: "finish a delivery",
 		Read: func(q *pgx.Batch) {
-			q.Queue(finishDelivery, c.ID, c.Lease, string(o.State), o.Retry, string(try), webhook.MaxTries).Exec(func(tag pgconn.CommandTag) error {
-				finished = tag.RowsAffected() > 0
-				return nil
-			})
+			postgres.CountInto(q.Queue(finishDelivery, c.ID, c.Lease, string(o.State), o.Retry, string(try), webhook.MaxTries), &finished)
 		},
 		Decide: func(_ context.Context, _ postgres.Tx, changes *eventstore.Changes) error {
 			switch {
-			case !finished:
+			case finished == 0:
 				return eventstore.ErrNothing
 			case o.State == webhook.Delivered:
 				changes.Queue(`update webhook_endpoints set failing_since = null where id = $1 and failing_since is not null`, string(c.Webhook))
 			default:
-				changes.Queue(`update webhook_endpoints set failing_since = coalesce(failing_since, now()) where id = $1
-					returning now() - failing_since`, string(c.Webhook)).QueryRow(func(row pgx.Row) error {
-					if err := row.Scan(&failing); !errors.Is(err, pgx.ErrNoRows) { // the endpoint was removed meanwhile
-						return err
-					}
-					return nil
-				})
+				postgres.ScanInto(changes.Queue(`update webhook_endpoints set failing_since = coalesce(failing_since, now()) where id = $1
+					returning now() - failing_since`, string(c.Webhook)), &failing) // no row: the endpoint was removed meanwhile
 			}
 			return nil
 		},

@@ -5,10 +5,8 @@ package webhookstore
 
 import (
 	"context"
-	"errors"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/millrace-dev/millrace/internal/domain/webhook"
@@ -85,11 +83,12 @@ func (s *Store) Reseal(ctx context.Context, id webhook.ID, old, fresh []byte) er
 
 // AccountOf returns the account of an endpoint, or NotFound.
 func (s *Store) AccountOf(ctx context.Context, id webhook.ID) (account string, err error) {
-	err = s.pool.QueryRow(ctx, `select account from webhook_endpoints where id = $1`, string(id)).Scan(&account)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return "", webhook.ErrNoEndpoint()
+	ok, err := postgres.Find(ctx, s.pool, "find webhook "+string(id), []any{&account},
+		`select account from webhook_endpoints where id = $1`, string(id))
+	if err == nil && !ok {
+		err = webhook.ErrNoEndpoint()
 	}
-	return account, postgres.Classify(err, "find webhook "+string(id))
+	return account, err
 }
 
 // Find returns at most two endpoints whose ids begin with a text of hex digits and dashes.
@@ -130,18 +129,16 @@ func deliveryArgs(all []webhook.Delivery) []any {
 }
 
 // Replay implements webhook.Store.
-func (s *Store) Replay(ctx context.Context, r webhook.ReplayRequest) (replayed int, err error) {
-	_, err = s.events.Write(ctx, eventstore.Decision{
+func (s *Store) Replay(ctx context.Context, r webhook.ReplayRequest) (int, error) {
+	var replayed int64
+	_, err := s.events.Write(ctx, eventstore.Decision{
 		What: "replay deliveries",
 		Read: func(q *pgx.Batch) {
-			q.Queue(`update webhook_deliveries set state = 'pending', attempts = 0, replays = replays + 1,
+			postgres.CountInto(q.Queue(`update webhook_deliveries set state = 'pending', attempts = 0, replays = replays + 1,
 					due_at = now(), queued_at = now(), ended_at = null, lease = null, leased_until = null
 				where id in (select id from webhook_deliveries where webhook = $1 and account = $2
 					and (id = $3 and state in ('dead', 'delivered') or $3::uuid is null and state = 'dead') order by seq limit $4 for update)`,
-				string(r.Webhook), r.Account, r.Only, r.Most).Exec(func(tag pgconn.CommandTag) error {
-				replayed = int(tag.RowsAffected())
-				return nil
-			})
+				string(r.Webhook), r.Account, r.Only, r.Most), &replayed)
 		},
 		Decide: func(_ context.Context, _ postgres.Tx, c *eventstore.Changes) error {
 			if replayed == 0 && r.Only != nil {
@@ -150,12 +147,12 @@ func (s *Store) Replay(ctx context.Context, r webhook.ReplayRequest) (replayed i
 			if replayed == 0 {
 				return eventstore.ErrNothing
 			}
-			data := webhook.ReplayedV1{Webhook: r.Webhook, Deliveries: replayed, Delivery: r.Only}
+			data := webhook.ReplayedV1{Webhook: r.Webhook, Deliveries: int(replayed), Delivery: r.Only}
 			return c.Append(eventlog.AppendTo(webhook.Stream(r.Account), r.Account, r.Meta, eventlog.NewEvent(webhook.TypeReplayed, data)))
 		},
 	})
 	if err != nil {
 		return 0, err
 	}
-	return replayed, nil
+	return int(replayed), nil
 }
