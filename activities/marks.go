@@ -8,6 +8,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/pause"
 )
 
 // Marks record which node a worker process runs, so that the node is known after the process dies. A mark belongs to
@@ -75,17 +76,13 @@ type watch struct {
 
 // deaths observes the processes that left a mark at the node until it is known which of them have died.
 func (c *chain) deaths(ctx context.Context, pn *graph.PlanNode) (int, error) {
-	tick := time.NewTicker(c.g.watch.every)
-	defer tick.Stop()
 	for until := time.Now().Add(c.g.watch.lasts); ; {
 		dead, err := c.g.Marks.Dead(ctx, c.params.RunRef, pn.ID)
 		if err != nil || dead >= maxDeaths || time.Now().After(until) {
 			return dead, err
 		}
-		select {
-		case <-ctx.Done():
+		if pause.For(ctx, c.g.watch.every) != nil {
 			return 0, context.Cause(ctx)
-		case <-tick.C:
 		}
 	}
 }

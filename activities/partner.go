@@ -13,6 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/pause"
 )
 
 // NodeCalls runs models for nodes. call.Service implements it.
@@ -127,7 +128,7 @@ func (r *partnerRun) runToEnd(ctx context.Context, inv call.Invocation) (*call.R
 		if !isTemporary(refusal) || outage > maxOutages {
 			return nil, partnerFailure(inv.Model, refusal)
 		}
-		if err := pause(ctx, time.Duration(max(1, refusal.RetryAfter))*time.Second); err != nil {
+		if pause.For(ctx, min(time.Duration(max(1, refusal.RetryAfter))*time.Second, longestWait)) != nil {
 			return nil, r.stopWaiting(ctx, inv)
 		}
 	}
@@ -140,15 +141,6 @@ func isTemporary(r *call.Refusal) bool {
 		return !r.Replayed && r.UpstreamStatus == 0 && r.Spend == nil
 	}
 	return false
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(min(d, longestWait)):
-		return nil
-	}
 }
 
 // stopWithin bounds the time to cancel a call.

@@ -22,6 +22,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/pause"
 )
 
 // Segments are the dependencies for running segments of graphs on ComfyUI servers.
@@ -301,14 +302,13 @@ func (s *segmentRun) place(ctx context.Context, queued func() error) (l server.L
 	defer stop(nil)
 	watching.Go(func() { s.watchClasses(waiting, stop) })
 	watching.Go(func() {
-		select {
-		case <-time.After(waitingAfter):
-			var w waitingJob
-			s.recordWaiting(ctx, &w)
-			if s.Slots != nil && !s.firstSegment {
-				s.releaseSlot(waiting, &w)
-			}
-		case <-waiting.Done():
+		if pause.For(waiting, waitingAfter) != nil {
+			return
+		}
+		var w waitingJob
+		s.recordWaiting(ctx, &w)
+		if s.Slots != nil && !s.firstSegment {
+			s.releaseSlot(waiting, &w)
 		}
 	})
 	place := s.Pool.Place
@@ -347,14 +347,7 @@ const renewEvery = 5 * time.Second
 
 // renew renews a lease until ctx ends. If the lease is lost, it ends the driver.
 func (s *segmentRun) renew(ctx context.Context, l server.Lease, lost context.CancelCauseFunc) {
-	tick := time.NewTicker(renewEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	for range pause.Every(ctx, renewEvery) {
 		mine, err := s.Pool.Store().Renew(ctx, l)
 		switch {
 		case err == nil && !mine:

@@ -10,6 +10,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/pause"
 )
 
 // errClassesChanged ends the wait of a segment for which the servers now define a class differently than when it was
@@ -23,14 +24,7 @@ const classesEvery = time.Second
 // watchClasses ends a wait when a class of the segment has changed. If a class is missing, the segment keeps waiting:
 // a server with the class may return.
 func (s *segmentRun) watchClasses(ctx context.Context, changed context.CancelCauseFunc) {
-	tick := time.NewTicker(classesEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	for range pause.Every(ctx, classesEvery) {
 		now := s.g.Classes.Frozen()
 		if slices.ContainsFunc(s.pn.Segment.Nodes, func(n graph.PlanNode) bool { return s.changed(now, &n) }) {
 			changed(errClassesChanged)

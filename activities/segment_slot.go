@@ -12,6 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/pause"
 )
 
 // Slots gives the slots of jobs that wait for ComfyUI servers to other jobs; jobstore.Store implements it.
@@ -86,14 +87,7 @@ func (p *planned) onServer(id string) bool {
 // releaseSlot gives the slot of the job back whenever the job does nothing but wait for servers, until the wait ends. w is what the
 // segment knows of its job.
 func (s *segmentRun) releaseSlot(ctx context.Context, w *waitingJob) {
-	tick := time.NewTicker(releaseEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	for range pause.Every(ctx, releaseEvery) {
 		if err := s.tryRelease(ctx, w); err != nil && ctx.Err() == nil {
 			s.g.Log.Warn("slot of a waiting job not released; it will be retried", "job_id", s.key.Job, "error", err)
 		}
@@ -136,16 +130,12 @@ func (s *segmentRun) withSlot(ctx context.Context, l server.Lease) (server.Lease
 
 // waitForSlot waits until the job has a slot.
 func (s *segmentRun) waitForSlot(ctx context.Context) error {
-	tick := time.NewTicker(takeEvery)
-	defer tick.Stop()
 	for {
 		if taken, err := s.takeSlot(ctx); taken || err != nil {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if pause.For(ctx, takeEvery) != nil {
 			return context.Cause(ctx)
-		case <-tick.C:
 		}
 	}
 }

@@ -7,10 +7,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cenkalti/backoff/v5"
 	"go.temporal.io/api/serviceerror"
 
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/pause"
 )
 
 // service is what the SDK runs: a worker that starts and stops.
@@ -67,18 +67,9 @@ func run(ctx context.Context, what string, build func() service, stopping func()
 // retryUntilAnswered repeats a request to Temporal or the database until it answers or ctx ends: a process that starts
 // while one of them is down waits for it. It returns a refusal.
 func retryUntilAnswered(ctx context.Context, ask func() error) error {
-	pause := &backoff.ExponentialBackOff{
-		InitialInterval: 200 * time.Millisecond, RandomizationFactor: 0.5, Multiplier: 2,
-		MaxInterval: 5 * time.Second,
-	}
-	for pause.Reset(); ; {
+	for delays := pause.Doubling(200*time.Millisecond, 5*time.Second); ; {
 		err := ask()
-		if !isUnanswered(err) {
-			return err
-		}
-		select {
-		case <-time.After(pause.NextBackOff()):
-		case <-ctx.Done():
+		if !isUnanswered(err) || pause.For(ctx, delays.NextBackOff()) != nil {
 			return err
 		}
 	}

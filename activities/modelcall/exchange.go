@@ -10,11 +10,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cenkalti/backoff/v5"
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/pause"
 )
 
 // exchanges are the running exchanges of this process with providers. They belong to the process, not to an activity:
@@ -164,21 +164,13 @@ func (m *Activities) outcomeRecorder(ctx context.Context, r call.Run, out call.E
 // untilRecorded records an outcome, with retries until it succeeds, because only this process has the outcome of a
 // paid call.
 func (m *Activities) untilRecorded(ctx context.Context, r call.Run, record func() (Step, error)) (Step, error) {
-	pause := &backoff.ExponentialBackOff{
-		InitialInterval: 100 * time.Millisecond, RandomizationFactor: 0.5, Multiplier: 2,
-		MaxInterval: 5 * time.Second,
-	}
-	for pause.Reset(); ; {
+	for delays := pause.Doubling(100*time.Millisecond, 5*time.Second); ; {
 		step, err := record()
 		if err == nil {
 			return step, nil
 		}
 		m.Log.Error("recording the outcome of a call failed; trying again", "call_id", r.Call, "error", err)
-		timer := time.NewTimer(pause.NextBackOff())
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if pause.For(ctx, delays.NextBackOff()) != nil {
 			return step, err
 		}
 	}

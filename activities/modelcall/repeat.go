@@ -9,6 +9,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/pause"
 	"github.com/millrace-dev/millrace/internal/telemetry"
 )
 
@@ -46,12 +47,8 @@ func (m *Activities) repeat(ctx context.Context, r call.Run, conclude func() (St
 	case !c.Repeated:
 		return m.untilRecorded(ctx, r, conclude)
 	}
-	pause := time.NewTimer(repeatAfter)
-	defer pause.Stop()
-	select {
-	case <-pause.C:
-	case <-ctx.Done():
-		return Step{}, ctx.Err()
+	if err := pause.For(ctx, repeatAfter); err != nil {
+		return Step{}, err
 	}
 	m.Log.Info("request of a call repeated, because its outcome is unknown", "call_id", r.Call, "model", r.Model)
 	r.Server = c.Server

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/millrace-dev/millrace/internal/domain/call"
+	"github.com/millrace-dev/millrace/internal/pause"
 	"github.com/millrace-dev/millrace/internal/telemetry"
 )
 
@@ -97,15 +98,9 @@ const (
 func (d *prepared) waitForRecord(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, maxCommitDelay)
 	defer cancel()
-	tick := time.NewTicker(recheckEvery)
-	defer tick.Stop()
 	for {
-		if _, err := d.m.Calls.Load(ctx, d.run.Account, d.run.Call); err == nil || !d.m.sendsHeartbeats.Load() {
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
+		_, err := d.m.Calls.Load(ctx, d.run.Account, d.run.Call)
+		if err == nil || !d.m.sendsHeartbeats.Load() || pause.For(ctx, recheckEvery) != nil {
 			return
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/millrace-dev/millrace/bench/harness"
+	"github.com/millrace-dev/millrace/internal/pause"
 )
 
 // cheap is a graph of three cheap nodes.
@@ -94,7 +95,7 @@ func (b *bench) during(ctx context.Context, span time.Duration, huge, small *ten
 		}
 	}
 	var before, after [2]int
-	if err := settle(ctx, 2*time.Second); err != nil {
+	if err := pause.For(ctx, 2*time.Second); err != nil {
 		return 0, 0, err
 	}
 	for _, counts := range []*[2]int{&before, &after} {
@@ -104,21 +105,12 @@ func (b *bench) during(ctx context.Context, span time.Duration, huge, small *ten
 			}
 		}
 		if counts == &before {
-			if err := settle(ctx, span); err != nil {
+			if err := pause.For(ctx, span); err != nil {
 				return 0, 0, err
 			}
 		}
 	}
 	return after[0] - before[0], after[1] - before[1], nil
-}
-
-func settle(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
 }
 
 // wide measures one node's job alone and beside an account whose graphs have hundreds ready.
@@ -152,7 +144,7 @@ func (b *bench) wide(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := settle(ctx, 10*time.Second); err != nil {
+	if err := pause.For(ctx, 10*time.Second); err != nil {
 		return err
 	}
 	beside, err := measure()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/bench/harness"
+	"github.com/millrace-dev/millrace/internal/pause"
 )
 
 const (
@@ -111,7 +112,7 @@ func (t *tenant) longRun(ctx context.Context, color func() int, meanwhile func()
 			}
 			next = time.Now().Add(betweenShort)
 		}
-		if err := settle(ctx, 50*time.Millisecond); err != nil {
+		if err := pause.For(ctx, 50*time.Millisecond); err != nil {
 			return 0, err
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/millrace-dev/millrace/internal/pause"
 )
 
 // Call sends a request with a JSON body and reads the answer into into, unless that is nil. An answer
@@ -35,7 +37,7 @@ func Do(c *http.Client, req *http.Request, into any) error {
 		if req.Body, err = req.GetBody(); err != nil {
 			return err
 		}
-		if err := wait(req.Context(), time.Duration(seconds)*time.Second); err != nil {
+		if err := pause.For(req.Context(), time.Duration(seconds)*time.Second); err != nil {
 			return err
 		}
 		return Do(c, req, into)

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/millrace-dev/millrace/internal/pause"
 )
 
 // Meter measures the cost of units of work: processor time by process, and the transactions, statements, log bytes and
@@ -157,7 +159,7 @@ func (m *Meter) Idle(ctx context.Context, span time.Duration) (Cost, error) {
 	if err != nil {
 		return Cost{}, err
 	}
-	if err := wait(ctx, span); err != nil {
+	if err := pause.For(ctx, span); err != nil {
 		return Cost{}, err
 	}
 	after, err := m.settled(ctx)
@@ -177,7 +179,7 @@ func (m *Meter) settled(ctx context.Context) (usage, error) {
 	var used []float64
 	for {
 		before := total(m.service.cpuByPart())
-		if err := wait(ctx, sample); err != nil {
+		if err := pause.For(ctx, sample); err != nil {
 			return usage{}, err
 		}
 		used = append(used, total(m.service.cpuByPart())-before)
@@ -188,19 +190,10 @@ func (m *Meter) settled(ctx context.Context) (usage, error) {
 			break
 		}
 	}
-	if err := wait(ctx, statsDelay); err != nil {
+	if err := pause.For(ctx, statsDelay); err != nil {
 		return usage{}, err
 	}
 	return m.read(ctx)
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // Measure returns the cost of each unit, including background work for which run does not wait.

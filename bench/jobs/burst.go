@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/millrace-dev/millrace/bench/harness"
+	"github.com/millrace-dev/millrace/internal/pause"
 )
 
 // burst submits many jobs at once, while others list jobs.
@@ -83,7 +84,7 @@ func (b *burst) submit(ctx context.Context) error {
 			if wait == 0 {
 				break
 			}
-			if err := pause(ctx, wait); err != nil {
+			if err := pause.For(ctx, wait); err != nil {
 				return err
 			}
 		}
@@ -106,7 +107,7 @@ func (b *burst) list(ctx context.Context, i int) error {
 			b.busy += len(refused)
 			b.mu.Unlock()
 		}
-		if pause(ctx, max(wait, 50*time.Millisecond)) != nil {
+		if pause.For(ctx, max(wait, 50*time.Millisecond)) != nil {
 			return nil //nolint:nilerr // the burst is over
 		}
 	}
@@ -146,13 +147,4 @@ func (b *burst) call(ctx context.Context, method, path string, body []byte) (too
 		return took, 0, errors.Join(fmt.Errorf("%s %s: %s: %s", method, path, resp.Status, said), failed)
 	}
 	return took, time.Duration(seconds) * time.Second, nil
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

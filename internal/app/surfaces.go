@@ -44,7 +44,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/outbound"
 	"github.com/millrace-dev/millrace/internal/partner/catalog"
 	modelrouter "github.com/millrace-dev/millrace/internal/partner/router"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/pause"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
 	"github.com/millrace-dev/millrace/internal/postgres/deploymentstore"
@@ -172,7 +172,7 @@ func (r readiness) workers(ctx context.Context) about.Part {
 // false if ctx ends before that.
 func (in *Instance) awaitReady(ctx context.Context) bool {
 	for r := (readiness{in}); in.has(Worker) && (r.following() != nil || !r.workers(ctx).OK); {
-		if postgres.Pause(ctx, readyPoll) != nil {
+		if pause.For(ctx, readyPoll) != nil {
 			return false
 		}
 	}

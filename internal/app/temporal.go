@@ -18,6 +18,7 @@ import (
 
 	"github.com/millrace-dev/millrace/activities/attempt"
 	"github.com/millrace-dev/millrace/internal/config"
+	"github.com/millrace-dev/millrace/internal/pause"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/worker"
 	"github.com/millrace-dev/millrace/worker/dial"
@@ -69,10 +70,8 @@ const (
 // retry calls attempt until it succeeds, ctx ends, or it fails with a backoff.Permanent error. report is called with
 // each other error.
 func retry(ctx context.Context, attempt func() error, report func(err error)) error {
-	delays := backoff.NewExponentialBackOff()
-	delays.InitialInterval, delays.MaxInterval = firstDelay, longestDelay
 	_, err := backoff.Retry(ctx, func() (struct{}, error) { return struct{}{}, attempt() },
-		backoff.WithBackOff(delays), backoff.WithMaxElapsedTime(0),
+		backoff.WithBackOff(pause.Delays(firstDelay, longestDelay)), backoff.WithMaxElapsedTime(0),
 		backoff.WithNotify(func(err error, _ time.Duration) { report(err) }))
 	return err
 }

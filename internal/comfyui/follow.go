@@ -11,6 +11,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/pause"
 )
 
 // Limits of a socket.
@@ -108,8 +109,8 @@ func (c *Client) handshakeError(ctx context.Context, res *http.Response, err err
 // reconnect opens another socket, for as long as the server may be silent. It returns at once if the server refuses
 // the client.
 func (f *follower) reconnect(ctx context.Context) (*websocket.Conn, error) {
-	for pause := firstPause; ; pause = min(2*pause, longestPause) {
-		if err := wait(ctx, pause); err != nil {
+	for wait := firstPause; ; wait = min(2*wait, longestPause) {
+		if err := pause.For(ctx, wait); err != nil {
 			return nil, err
 		}
 		conn, err := f.connect(ctx)
@@ -125,15 +126,6 @@ func (f *follower) reconnect(ctx context.Context) (*websocket.Conn, error) {
 		if f.silent() {
 			return nil, f.silence(err)
 		}
-	}
-}
-
-func wait(ctx context.Context, pause time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(pause):
-		return nil
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/pause"
 )
 
 // Follower hands the events of a log to one reader, in order, beginning behind After. It is the only loop over a Tail: the
@@ -66,10 +67,8 @@ func Follow(ctx context.Context, tail Tail, after int64, take func([]Recorded)) 
 		if ctx.Err() != nil || errors.Is(err, ErrTailClosed) || !fault.Is(err, fault.Unavailable) {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(resumeAfter):
+		if err := pause.For(ctx, resumeAfter); err != nil {
+			return err
 		}
 	}
 }

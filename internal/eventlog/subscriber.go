@@ -1,6 +1,7 @@
 package eventlog
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -13,6 +14,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/pause"
 )
 
 // TopicAll is the topic of all events. Every other topic is a stream category: topic "job" has the events of the
@@ -48,9 +50,7 @@ func (o SubscriberOptions) withDefaults() SubscriberOptions {
 	if o.LastRetry <= 0 {
 		o.LastRetry = 5 * time.Second
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return o
 }
 
@@ -126,7 +126,7 @@ type subscription struct {
 	values  context.Context //nolint:containedctx // the caller's context; messages have its values
 	out     chan *message.Message
 	log     Follower
-	retry   *retry
+	delays  *backoff.ExponentialBackOff
 	saved   int64 // position of the last acknowledged message: for a group, its checkpoint
 	savedAt time.Time
 	unsaved []Mark // for a group, marks of the events read since then
@@ -144,7 +144,7 @@ func (s *subscription) wants(e Recorded) bool {
 }
 
 func (s *subscription) run(ctx context.Context) {
-	s.retry = newRetry(s.opts.FirstRetry, s.opts.LastRetry)
+	s.delays = pause.Delays(s.opts.FirstRetry, s.opts.LastRetry)
 	for ctx.Err() == nil {
 		err := s.member(ctx)
 		if ctx.Err() != nil {
@@ -152,7 +152,7 @@ func (s *subscription) run(ctx context.Context) {
 		}
 		s.opts.Log.Warn("subscription interrupted; it will resume", "group", s.opts.Group, "topic", s.topic,
 			"position", s.log.After, "error", err)
-		s.retry.wait(ctx)
+		_ = pause.For(ctx, s.delays.NextBackOff()) // the loop ends with ctx
 	}
 }
 
@@ -183,7 +183,7 @@ func (s *subscription) member(ctx context.Context) error {
 		if err := s.log.Run(ctx, s.take); !errors.Is(err, errNacked) {
 			return errors.Join(err, context.Cause(ctx))
 		}
-		s.retry.wait(ctx)
+		_ = pause.For(ctx, s.delays.NextBackOff()) // Run ends with ctx
 	}
 }
 
@@ -237,7 +237,7 @@ func (s *subscription) take(ctx context.Context, events []Recorded) error {
 	if err := s.deliver(ctx, b); err != nil {
 		return err
 	}
-	s.retry.reset()
+	s.delays.Reset()
 	s.log.Idle, s.saved, s.savedAt, s.unsaved = 0, b.UpTo, time.Now(), nil
 	return s.linger(ctx, len(events))
 }
@@ -248,18 +248,11 @@ const lingerPerEvent = 4 * time.Millisecond
 
 // linger waits before the next read. After a quiet time, and after as many events as a message may have, it does not wait.
 func (s *subscription) linger(ctx context.Context, count int) error {
-	pause := max(s.opts.Linger, min(time.Duration(count)*lingerPerEvent, s.opts.MostLinger))
-	if count == 0 || count == s.opts.Batch || pause <= 0 {
+	wait := max(s.opts.Linger, min(time.Duration(count)*lingerPerEvent, s.opts.MostLinger))
+	if count == 0 || count == s.opts.Batch || wait <= 0 {
 		return nil
 	}
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return pause.For(ctx, wait)
 }
 
 // wanted returns the events that belong to the topic and are selected: the given slice if all are.
@@ -310,23 +303,5 @@ func (s *subscription) waitForHandler(ctx context.Context, msg *message.Message)
 		case <-s.closing:
 		case <-s.values.Done():
 		}
-	}
-}
-
-// retry is the pause between attempts of a subscription: about first, then doubled up to about last, with jitter.
-type retry struct{ delays *backoff.ExponentialBackOff }
-
-func newRetry(first, last time.Duration) *retry {
-	delays := backoff.NewExponentialBackOff()
-	delays.InitialInterval, delays.MaxInterval = first, last
-	return &retry{delays}
-}
-
-func (r *retry) reset() { r.delays.Reset() }
-
-func (r *retry) wait(ctx context.Context) {
-	select {
-	case <-time.After(r.delays.NextBackOff()):
-	case <-ctx.Done():
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/cenkalti/backoff/v5"
+	"github.com/millrace-dev/millrace/internal/pause"
 )
 
 // The back-off of restarts. A server that ran for a while is restarted at once, however often it was killed. A server
@@ -38,7 +38,7 @@ func (s *Stack) supervise(ctx context.Context) {
 
 // keepRunning restarts a server whenever it exits, until ctx ends or too many restarts have failed.
 func (s *Stack) keepRunning(ctx context.Context, name string, running server, restart func(context.Context) (server, error)) {
-	failures, delays := 0, newDelays()
+	failures, delays := 0, pause.Doubling(firstWait, longestWait)
 	for {
 		began := time.Now()
 		select {
@@ -57,7 +57,7 @@ func (s *Stack) keepRunning(ctx context.Context, name string, running server, re
 				return
 			}
 			s.opts.Log.Warn("server exited; restarting it", "server", name, "error", err, "attempt", failures)
-			if failures > 1 && !pause(ctx, delays.NextBackOff()) { // restart at once the first time
+			if failures > 1 && pause.For(ctx, delays.NextBackOff()) != nil { // restart at once the first time
 				return
 			}
 			next, restartErr := restart(ctx)
@@ -103,7 +103,7 @@ func (s *Stack) awaitPostgres(ctx context.Context) error {
 		default:
 			return nil
 		}
-		if !pause(ctx, postgresCheck) {
+		if pause.For(ctx, postgresCheck) != nil {
 			return context.Cause(ctx)
 		}
 	}
@@ -114,22 +114,5 @@ func (s *Stack) fail(err error) {
 	case s.failed <- err:
 	default: // the first error is enough to end the process
 		s.opts.Log.Error("server restart failed too often", "error", err)
-	}
-}
-
-// newDelays returns the delays between consecutive attempts.
-func newDelays() *backoff.ExponentialBackOff {
-	delays := backoff.NewExponentialBackOff()
-	delays.InitialInterval, delays.MaxInterval, delays.Multiplier = firstWait, longestWait, 2
-	delays.Reset()
-	return delays
-}
-
-func pause(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
 	}
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/millrace-dev/millrace/internal/pause"
 )
 
 // cannotConnectNow is the SQLSTATE of a server that is starting up, recovering or shutting down.
@@ -42,7 +44,7 @@ func OpenWithin(ctx context.Context, dsn string, opts PoolOptions, within time.D
 		if !waits {
 			log.Warn("the database does not accept connections yet; waiting for it", "at_most", within, "error", err)
 		}
-		if paused := Pause(ctx, awaitEvery); paused != nil {
+		if paused := pause.For(ctx, awaitEvery); paused != nil {
 			return nil, errors.Join(paused, err)
 		}
 	}

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"time"
 
-	"github.com/cenkalti/backoff/v5"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/pause"
 )
 
 // Queryer runs one statement. A transaction, a connection and the pool implement it.
@@ -73,8 +73,8 @@ func RetryAmbiguous(ctx context.Context, attempt func(context.Context) error) er
 	}
 	ctx, cancel := context.WithTimeout(ctx, ambiguousFor)
 	defer cancel()
-	for delays := Delays(FirstRetry, LongestRetry); ; {
-		if Pause(ctx, delays.NextBackOff()) != nil {
+	for delays := pause.Delays(FirstRetry, LongestRetry); ; {
+		if pause.For(ctx, delays.NextBackOff()) != nil {
 			return ambiguous
 		}
 		switch err := attempt(ctx); {
@@ -83,23 +83,5 @@ func RetryAmbiguous(ctx context.Context, attempt func(context.Context) error) er
 		case ctx.Err() == nil && !IsAmbiguous(err) && !fault.Is(classify(err, "attempt again"), fault.Unavailable):
 			return err
 		}
-	}
-}
-
-// Delays returns the pauses between attempts: about first, then each longer by half, up to about last, with jitter,
-// so that processes which failed together do not retry together.
-func Delays(first, last time.Duration) *backoff.ExponentialBackOff {
-	delays := backoff.NewExponentialBackOff()
-	delays.InitialInterval, delays.MaxInterval = first, last
-	return delays
-}
-
-// Pause waits for d or the end of ctx, whose error it returns.
-func Pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }

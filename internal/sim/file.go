@@ -15,6 +15,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/millrace-dev/millrace/internal/pause"
 )
 
 const pictureSide = 64 // pixels: enough to see a colour
@@ -114,10 +116,5 @@ func loopback(address string) bool {
 }
 
 func untilReady(ctx context.Context, t ticket) bool {
-	select {
-	case <-time.After(time.Until(time.UnixMilli(t.Ready))):
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return pause.For(ctx, time.Until(time.UnixMilli(t.Ready))) == nil
 }

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/millrace-dev/millrace/internal/pause"
 )
 
 // Faults that a caller can ask for, "[sim:name]" or "[sim:name=value]" anywhere in the body. A
@@ -82,12 +84,7 @@ func (s scenario) wait(ctx context.Context) bool {
 	if s.Fault == faultHang {
 		d = maxDelay
 	}
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return pause.For(ctx, d) == nil
 }
 
 // send writes a reply, or the scenario's variant of it.

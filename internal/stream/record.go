@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/pause"
 )
 
 // NodeStep is the progress of one node.
@@ -81,16 +82,10 @@ func (r *Recorder) buffer(f Frame, step Step) {
 
 // Run writes the remembered steps until ctx ends.
 func (r *Recorder) Run(ctx context.Context) error {
-	tick := time.NewTicker(recordEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
-			r.Flush(ctx)
-		}
+	for range pause.Every(ctx, recordEvery) {
+		r.Flush(ctx)
 	}
+	return ctx.Err()
 }
 
 // Flush writes the remembered steps. An error is only logged, because it only makes polls less precise.

@@ -21,6 +21,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/millrace-dev/millrace/internal/pause"
 	"github.com/millrace-dev/millrace/workflows"
 )
 
@@ -137,8 +138,6 @@ const attributesInterval = 15 * time.Second
 // in a later check may have just been registered, and Temporal's services learn of them within seconds, for which
 // Await waits.
 func (a *Attributes) Await(ctx context.Context, n Namespace) {
-	tick := time.NewTicker(attributesInterval)
-	defer tick.Stop()
 	for first := true; ; first = false {
 		missing, err := n.missing(ctx)
 		known := err == nil && len(missing) == 0
@@ -146,10 +145,8 @@ func (a *Attributes) Await(ctx context.Context, n Namespace) {
 			a.usable.Store(true)
 			return
 		}
-		select {
-		case <-ctx.Done():
+		if pause.For(ctx, attributesInterval) != nil {
 			return
-		case <-tick.C:
 		}
 		if known {
 			a.usable.Store(true)

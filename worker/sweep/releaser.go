@@ -13,6 +13,8 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/millrace-dev/millrace/internal/pause"
 )
 
 // ActivityReleaser returns the activities of ended workers to Temporal, which runs them again at once. Without it, Temporal
@@ -38,10 +40,8 @@ func (a *ActivityReleaser) Release(ctx context.Context) (int, error) {
 	if err != nil {
 		return first, err
 	}
-	select {
-	case <-time.After(secondPassDelay):
-	case <-ctx.Done():
-		return first, nil
+	if pause.For(ctx, secondPassDelay) != nil {
+		return first, nil //nolint:nilerr // the second pass is left out
 	}
 	second, err := a.release(ctx)
 	return first + second, err

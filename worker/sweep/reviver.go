@@ -14,6 +14,8 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 	"go.temporal.io/sdk/client"
+
+	"github.com/millrace-dev/millrace/internal/pause"
 )
 
 const (
@@ -162,10 +164,8 @@ func (p *restartPacer[ID]) revived(id ID, now time.Time) {
 func repeat(ctx context.Context, interval func() time.Duration, log *slog.Logger, what string, round func(context.Context) error) error {
 	for {
 		next := interval()
-		select {
-		case <-ctx.Done():
+		if pause.For(ctx, next*4/5+rand.N(next*2/5)) != nil { // jitter; not a secret
 			return nil
-		case <-time.After(next*4/5 + rand.N(next*2/5)): // jitter; not a secret
 		}
 		if err := round(ctx); err != nil && ctx.Err() == nil {
 			log.Warn("sweep not finished", "of", what, "error", err)

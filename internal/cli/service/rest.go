@@ -5,6 +5,8 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"time"
+
+	"github.com/millrace-dev/millrace/internal/pause"
 )
 
 // A process is at rest when it allocates at most restAllocation bytes within restPeriod.
@@ -20,15 +22,8 @@ func releaseAtRest(ctx context.Context) { releaseWhile(ctx, allocated, debug.Fre
 
 // releaseWhile calls release once after each time that allocated, the bytes allocated so far, grows and then rests.
 func releaseWhile(ctx context.Context, allocated func() uint64, release func()) {
-	tick := time.NewTicker(restPeriod)
-	defer tick.Stop()
 	before, worked := allocated(), true // the start is work
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	for range pause.Every(ctx, restPeriod) {
 		now := allocated()
 		rests := now-before <= restAllocation
 		before = now

@@ -16,6 +16,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/comfyui"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/pause"
 )
 
 // Member is one registered server.
@@ -61,24 +62,17 @@ type listing struct {
 // New returns an empty catalogue of the servers that members returns. Run fills it.
 func New(members func() []Member, opts Options) *Catalogue {
 	opts.Every = cmp.Or(opts.Every, defaultEvery)
-	if opts.Log == nil {
-		opts.Log = slog.New(slog.DiscardHandler)
-	}
+	opts.Log = cmp.Or(opts.Log, slog.New(slog.DiscardHandler))
 	return &Catalogue{members: members, opts: opts, byAddress: map[string]*listing{}}
 }
 
 // Run keeps the catalogue current until ctx ends.
 func (c *Catalogue) Run(ctx context.Context) error {
-	tick := time.NewTicker(min(memberTick, c.opts.Every))
-	defer tick.Stop()
-	for {
+	c.Refresh(ctx)
+	for range pause.Every(ctx, min(memberTick, c.opts.Every)) {
 		c.Refresh(ctx)
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
 	}
+	return nil
 }
 
 // Refresh removes the listings of servers that are no longer members, and reads the servers that are due.

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/domain/pool"
+	"github.com/millrace-dev/millrace/internal/pause"
 )
 
 // cluster is a provider whose machines are the pods of a Deployment of Kubernetes. It scales the Deployment by one for each machine, and
@@ -202,12 +203,7 @@ func (c *cluster) start(ctx context.Context, machine, _ string) (ids []string, e
 				}
 			}
 		}
-		select {
-		case <-ctx.Done():
-			err = cmp.Or(err, ctx.Err())
-		case <-time.After(podEvery):
-		}
-		if err != nil {
+		if err = cmp.Or(err, pause.For(ctx, podEvery)); err != nil {
 			undo, stop := context.WithTimeout(context.WithoutCancel(ctx), undoWithin)
 			defer stop()
 			c.resize(undo, -1) //nolint:errcheck // a pod that comes all the same is listed, and stopped

@@ -17,6 +17,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/engine/node/remote"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/pause"
 )
 
 const (
@@ -373,10 +374,7 @@ func (p *Pool) cancelGivenUp(ctx context.Context, id server.ID) {
 			p.Freed()
 			return
 		}
-		select {
-		case <-within.Done():
-		case <-time.After(cancelEvery):
-		}
+		_ = pause.For(within, cancelEvery) // the loop ends with it
 	}
 }
 

@@ -23,6 +23,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/pause"
 )
 
 // Registry is the registry of servers; serverstore.Store implements it.
@@ -232,7 +233,7 @@ func endStrays(ctx context.Context, data string) ([]note, error) {
 			return nil, fmt.Errorf("end ComfyUI process %d of an earlier start: %w", n.PID, err)
 		}
 		within, cancel := context.WithTimeout(ctx, strayWithin)
-		for runs(n.PID, filepath.Join(data, n.Name)) && pause(within, 10*time.Millisecond) {
+		for runs(n.PID, filepath.Join(data, n.Name)) && pause.For(within, 10*time.Millisecond) == nil {
 		}
 		cancel()
 	}
@@ -243,13 +244,4 @@ func endStrays(ctx context.Context, data string) ([]note, error) {
 func runs(pid int, dir string) bool {
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	return err == nil && strings.Contains(string(raw), dir)
-}
-
-func pause(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
-	}
 }

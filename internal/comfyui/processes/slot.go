@@ -16,12 +16,11 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/cenkalti/backoff/v5"
-
 	"github.com/millrace-dev/millrace/internal/child"
 	"github.com/millrace-dev/millrace/internal/comfyui"
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/pause"
 )
 
 const (
@@ -84,8 +83,7 @@ func (s *slot) run(ctx context.Context) error {
 		return fmt.Errorf("log of a ComfyUI process: %w", err)
 	}
 	defer s.log.close() //nolint:errcheck // nothing of value is lost
-	delays := backoff.NewExponentialBackOff()
-	delays.InitialInterval, delays.MaxInterval, delays.Multiplier = firstWait, longestWait, 2
+	delays := pause.Doubling(firstWait, longestWait)
 	for {
 		e := s.once(ctx)
 		if ctx.Err() != nil {
@@ -98,7 +96,7 @@ func (s *slot) run(ctx context.Context) error {
 		}
 		wait := delays.NextBackOff()
 		s.enter(ctx, server.PhaseStopped, e.problem+"; it is started again in "+wait.Round(time.Second).String(), "", nil)
-		if !pause(ctx, wait) {
+		if pause.For(ctx, wait) != nil {
 			return nil
 		}
 	}

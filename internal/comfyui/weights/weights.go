@@ -23,6 +23,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/pause"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
@@ -77,18 +78,12 @@ func Run(ctx context.Context, pool *placement.Pool, store Store, weights Weights
 	b := &bringer{Options: o, Pool: pool, Store: store, Weights: weights, Blobs: blobs, host: host, busy: map[string]bool{}}
 	var copies sync.WaitGroup
 	defer copies.Wait()
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
+	for range pause.Every(ctx, lookEvery) {
 		if err := b.look(ctx, &copies); err != nil && ctx.Err() == nil {
 			b.Log.Warn("weights for waiting segments not brought; it will be retried", "error", err)
 		}
 	}
+	return nil
 }
 
 // look begins to bring what waiting segments need.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/pause"
 )
 
 const (
@@ -24,14 +25,7 @@ const (
 func (s *Service) WatchDrift(ctx context.Context, log *slog.Logger) error {
 	var seen uint64
 	var last time.Time
-	tick := time.NewTicker(driftChecked)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
+	for range pause.Every(ctx, driftChecked) {
 		now := s.Validator.Classes.Generation()
 		if now == seen && time.Since(last) < driftAnew {
 			continue
@@ -42,6 +36,7 @@ func (s *Service) WatchDrift(ctx context.Context, log *slog.Logger) error {
 			last = last.Add(driftAgain - driftAnew)
 		}
 	}
+	return nil
 }
 
 // NoteDrift compares the classes of all versions that answer calls, or that are marked as drifted, with their definitions now, and

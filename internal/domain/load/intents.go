@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
+	"github.com/millrace-dev/millrace/internal/pause"
 )
 
 // Yield says how a gate of intents gives way: the work that an intent starts can wait, the client of a request cannot. While
@@ -82,10 +83,8 @@ func (g *Gate) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		}
-		for pause := g.deliver(); pause > 0; pause = g.deliver() {
-			select {
-			case <-time.After(pause):
-			case <-ctx.Done():
+		for rest := g.deliver(); rest > 0; rest = g.deliver() {
+			if pause.For(ctx, rest) != nil {
 				return nil
 			}
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"time"
+
+	"github.com/millrace-dev/millrace/internal/pause"
 )
 
 // Store keeps entries by account and key. It need not be durable: nodes without an entry run again.
@@ -86,18 +88,12 @@ const shortenEvery = time.Minute
 
 // Run keeps the cache within its limits until ctx ends. forget deletes the values of evicted entries.
 func (c *Cache) Run(ctx context.Context, forget func(ctx context.Context, values []string) error, log *slog.Logger) error {
-	tick := time.NewTicker(shortenEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
+	for range pause.Every(ctx, shortenEvery) {
 		if err := c.Shorten(ctx, forget); err != nil && ctx.Err() == nil {
 			log.Warn("node cache eviction failed; the next sweep will retry", "error", err)
 		}
 	}
+	return nil
 }
 
 // Shorten evicts entries until the cache is within its limits. forget deletes the values of evicted entries.

@@ -10,6 +10,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/queue"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/pause"
 )
 
 // DispatcherDeps are the dependencies of a Dispatcher.
@@ -66,14 +67,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 
 // prune removes deliveries past their retention until ctx ends.
 func (d *Dispatcher) prune(ctx context.Context) {
-	tick := time.NewTicker(pruneEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	for range pause.Every(ctx, pruneEvery) {
 		more, err := true, error(nil)
 		for more && err == nil {
 			more, err = d.Queue.Prune(ctx, d.policy.Retention)

@@ -17,6 +17,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/action"
 	"github.com/millrace-dev/millrace/internal/operate/terminal"
+	"github.com/millrace-dev/millrace/internal/pause"
 	"github.com/millrace-dev/millrace/projections/jobs"
 )
 
@@ -305,17 +306,13 @@ command that starts a run reports them.`,
 
 // await returns when the jobs of a run have ended.
 func (o *Service) await(ctx context.Context, d deployment.Deployment, run string) error {
-	tick := time.NewTicker(shadowPoll)
-	defer tick.Stop()
 	for {
 		open, err := o.Jobs.List(ctx, account.Shadow(d.Account), jobsOf(d, run, 1, job.OpenStates()...))
 		if err != nil || len(open.Jobs) == 0 {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
+		if err := pause.For(ctx, shadowPoll); err != nil {
+			return err
 		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/operate/terminal"
 	"github.com/millrace-dev/millrace/internal/operate/views"
+	"github.com/millrace-dev/millrace/internal/pause"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/jobstore"
 	"github.com/millrace-dev/millrace/internal/postgres/livestore"
@@ -275,7 +276,7 @@ const firstPoll = 2 * time.Second
 func (d temporalDoctor) pollers(ctx context.Context, queue string) (Finding, error) {
 	described, err := d.client.DescribeTaskQueue(ctx, queue, enums.TASK_QUEUE_TYPE_WORKFLOW)
 	for began := time.Now(); err == nil && len(described.GetPollers()) == 0 && time.Since(began) < firstPoll; {
-		if err = postgres.Pause(ctx, firstPoll/20); err == nil {
+		if err = pause.For(ctx, firstPoll/20); err == nil {
 			described, err = d.client.DescribeTaskQueue(ctx, queue, enums.TASK_QUEUE_TYPE_WORKFLOW)
 		}
 	}

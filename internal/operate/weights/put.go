@@ -1,6 +1,7 @@
 package weights
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,6 +25,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/action"
 	"github.com/millrace-dev/millrace/internal/operate/terminal"
+	"github.com/millrace-dev/millrace/internal/pause"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
@@ -295,12 +297,10 @@ func (o *Service) await(ctx context.Context, d download.Download, spec asset.Spe
 		o.Session.Remark("a worker fetches " + spec.Place.Filename + " as download " + string(d.ID))
 	}
 	for !d.State.Final() {
-		select {
-		case <-ctx.Done():
-			return result{}, ctx.Err()
-		case <-time.After(pollEvery):
+		err := pause.For(ctx, pollEvery)
+		if err != nil {
+			return result{}, err
 		}
-		var err error
 		if d, err = o.Downloads.Get(ctx, d.Account, d.ID); err != nil {
 			return result{}, err
 		}
@@ -331,9 +331,7 @@ var downloaded = action.Of[*Service, downloadParams, *progress]{
 			return nil, err
 		}
 		owner := p.Account
-		if owner == "" {
-			owner = account.Everyone
-		}
+		owner = cmp.Or(owner, account.Everyone)
 		d, err := o.Downloads.Get(ctx, owner, id)
 		if err == nil && d.Requested.Request.Weight == nil {
 			err = fault.New(fault.NotFound, fault.CodeNotFound, "there is no such download of a weight")

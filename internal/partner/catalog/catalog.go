@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/agnivade/levenshtein"
+
+	"github.com/millrace-dev/millrace/internal/pause"
 )
 
 // Bounds of model ids; the pattern of their segments is in the entry schema.
@@ -129,15 +131,8 @@ func (c *Catalog) Watch(ctx context.Context, every time.Duration, report func(*S
 	if len(c.options.Dirs) == 0 {
 		return
 	}
-	tick := time.NewTicker(every)
-	defer tick.Stop()
 	last := ""
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	for range pause.Every(ctx, every) {
 		changed, err := c.Reload()
 		switch {
 		case err != nil && err.Error() != last:

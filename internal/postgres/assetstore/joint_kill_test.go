@@ -17,6 +17,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/pause"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
@@ -70,13 +71,13 @@ func uploadUntilKilled(ctx context.Context, dsn, root string, public []string) e
 		upload(id)
 	}
 	for store.Joining("acme") < len(public) {
-		if err := postgres.Pause(ctx, time.Millisecond); err != nil {
+		if err := pause.For(ctx, time.Millisecond); err != nil {
 			return err
 		}
 	}
 	fmt.Println("waiting")
 	running.Wait()
-	return postgres.Pause(ctx, time.Minute)
+	return pause.For(ctx, time.Minute)
 }
 
 // uploadChosen uploads a file of its own bytes, whose public id the client chooses.

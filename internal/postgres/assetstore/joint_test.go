@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/files"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/pause"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
@@ -81,7 +81,7 @@ func (b *assetBundle) joinedAs(t *testing.T, store *assetstore.Store, commands .
 func (b *assetBundle) until(t *testing.T, is func() bool) {
 	t.Helper()
 	for !is() {
-		require.NoError(t, postgres.Pause(t.Context(), time.Millisecond))
+		require.NoError(t, pause.For(t.Context(), time.Millisecond))
 	}
 }
 

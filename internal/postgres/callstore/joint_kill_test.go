@@ -17,6 +17,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/domain/credit"
 	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/pause"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 	"github.com/millrace-dev/millrace/internal/postgres/callstore"
@@ -89,13 +90,13 @@ func (w work) untilKilled(ctx context.Context, dsn string) error {
 		})
 	}
 	for store.Joining("a") < len(w.Accept)+len(w.End) {
-		if err := postgres.Pause(ctx, time.Millisecond); err != nil {
+		if err := pause.For(ctx, time.Millisecond); err != nil {
 			return err
 		}
 	}
 	fmt.Println("waiting")
 	running.Wait()
-	return postgres.Pause(ctx, time.Minute)
+	return pause.For(ctx, time.Minute)
 }
 
 // A process that is killed in the middle of a joint transaction of calls leaves all of it or nothing, and answered nobody

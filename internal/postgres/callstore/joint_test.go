@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/domain/credit"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/pause"
 	"github.com/millrace-dev/millrace/internal/postgres/callstore"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
@@ -58,7 +58,7 @@ func (b fixture) begin(t *testing.T) pgx.Tx {
 func (b fixture) until(t *testing.T, is func() bool) {
 	t.Helper()
 	for !is() {
-		require.NoError(t, postgres.Pause(t.Context(), time.Millisecond))
+		require.NoError(t, pause.For(t.Context(), time.Millisecond))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/pause"
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
@@ -65,8 +66,8 @@ func (o TailerOptions) waitForAppenders(ctx context.Context, conn *pgx.Conn, aft
 	holders, err := appendLockHolders(ctx, conn, nil)
 	gap := Gap{After: after, UpTo: upTo, Since: time.Now()}
 	reported := false
-	for delays := postgres.Delays(firstGapPoll, maxGapPoll); err == nil && len(holders) > 0; {
-		if err := postgres.Pause(ctx, delays.NextBackOff()); err != nil {
+	for delays := pause.Delays(firstGapPoll, maxGapPoll); err == nil && len(holders) > 0; {
+		if err := pause.For(ctx, delays.NextBackOff()); err != nil {
 			return err
 		}
 		holders, err = appendLockHolders(ctx, conn, holders)

@@ -1,6 +1,7 @@
 package eventstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/pause"
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
@@ -48,9 +50,7 @@ func (o TailerOptions) withDefaults() TailerOptions {
 	if o.Silence <= 0 {
 		o.Silence = postgres.Silence
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return o
 }
 
@@ -181,7 +181,7 @@ func (t *Tailer) follow(ctx context.Context) error {
 		if !t.ready { // only this goroutine sets it
 			t.change(func() { t.ready = true })
 		}
-		if err := postgres.Pause(ctx, gather(t.ring.pushed-before)); err != nil {
+		if err := pause.For(ctx, gather(t.ring.pushed-before)); err != nil {
 			return err
 		}
 		if err := t.sleep(ctx); err != nil {

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/pause"
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
@@ -147,11 +148,11 @@ func (w *Wake) notify(ctx context.Context) error {
 			signal(w.dirty)
 			return postgres.Classify(err, "notify")
 		}
-		if err := postgres.Pause(ctx, notifyEvery); err != nil {
+		if err := pause.For(ctx, notifyEvery); err != nil {
 			return err
 		}
 		if w.signals.Load() >= appendsUnderLoad {
-			if err := postgres.Pause(ctx, notifyUnderLoad-notifyEvery); err != nil {
+			if err := pause.For(ctx, notifyUnderLoad-notifyEvery); err != nil {
 				return err
 			}
 		}
@@ -175,7 +176,7 @@ func (w *Wake) awaitListener(ctx context.Context, conn *pgx.Conn) (bool, error) 
 	if listened, err := w.listened(ctx, conn); err != nil || listened {
 		return listened, err
 	}
-	if err := postgres.Pause(ctx, listenersEvery); err != nil {
+	if err := pause.For(ctx, listenersEvery); err != nil {
 		return false, err
 	}
 	return w.listened(ctx, conn)
@@ -238,7 +239,7 @@ const (
 
 // retryForever runs work until ctx ends, and again after each failure, with increasing pauses.
 func retryForever(ctx context.Context, log *slog.Logger, name string, work func(context.Context) error) {
-	delays := postgres.Delays(firstRetry, lastRetry)
+	delays := pause.Delays(firstRetry, lastRetry)
 	for {
 		started := time.Now()
 		err := work(ctx)
@@ -252,7 +253,7 @@ func retryForever(ctx context.Context, log *slog.Logger, name string, work func(
 		if log != nil {
 			log.Warn("log connection lost, will retry", "task", name, "error", err, "delay", delay)
 		}
-		if postgres.Pause(ctx, delay) != nil {
+		if pause.For(ctx, delay) != nil {
 			return
 		}
 	}

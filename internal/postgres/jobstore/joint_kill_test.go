@@ -19,6 +19,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/pause"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 	"github.com/millrace-dev/millrace/internal/postgres/jobstore"
@@ -69,13 +70,13 @@ func submitUntilKilled(ctx context.Context, dsn, list string) error {
 		submit(job.PublicID(id))
 	}
 	for store.Joining(account.LocalID) < len(public) {
-		if err := postgres.Pause(ctx, time.Millisecond); err != nil {
+		if err := pause.For(ctx, time.Millisecond); err != nil {
 			return err
 		}
 	}
 	fmt.Println("waiting")
 	running.Wait()
-	return postgres.Pause(ctx, time.Minute)
+	return pause.For(ctx, time.Minute)
 }
 
 func chosenJob(public job.PublicID) job.NewJob {

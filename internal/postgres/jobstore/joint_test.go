@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/credit"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/pause"
 )
 
 // joined calls all at once so that the calls behind the first are one joint transaction, and returns when each has an outcome.
@@ -55,7 +55,7 @@ func (y *fixture) joined(t *testing.T, meanwhile func(), calls ...func(context.C
 func (y *fixture) until(t *testing.T, is func() bool) {
 	t.Helper()
 	for !is() {
-		require.NoError(t, postgres.Pause(t.Context(), time.Millisecond))
+		require.NoError(t, pause.For(t.Context(), time.Millisecond))
 	}
 }
 

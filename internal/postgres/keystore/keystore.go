@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/pause"
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
@@ -57,11 +58,11 @@ const answerWithin = 2 * time.Second
 func (k *Keys) Unanswered(ctx context.Context, account, operation, key string) (made uuid.UUID, ok bool, err error) {
 	wait, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
-	for delays := postgres.Delays(postgres.FirstRetry, postgres.LongestRetry); ; {
+	for delays := pause.Delays(postgres.FirstRetry, postgres.LongestRetry); ; {
 		if made, ok, err = k.Holder(ctx, account, operation, key); err != nil || !ok {
 			return made, ok, err
 		}
-		if postgres.Pause(wait, delays.NextBackOff()) != nil {
+		if pause.For(wait, delays.NextBackOff()) != nil {
 			return made, ctx.Err() == nil, ctx.Err()
 		}
 	}

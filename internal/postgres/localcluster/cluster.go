@@ -7,6 +7,7 @@
 package localcluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/child"
+	"github.com/millrace-dev/millrace/internal/pause"
 )
 
 // Options tune a cluster. The zero value is right for data that matters.
@@ -119,7 +121,7 @@ func (c *Cluster) launch(ctx context.Context) error {
 	for attempt := 0; ; attempt++ {
 		err := c.tryLaunch(ctx)
 		var died *diedError
-		if err == nil || !errors.As(err, &died) || attempt == 5 || !pause(ctx, 100*time.Millisecond<<attempt) {
+		if err == nil || !errors.As(err, &died) || attempt == 5 || pause.For(ctx, 100*time.Millisecond<<attempt) != nil {
 			return err
 		}
 	}
@@ -146,9 +148,7 @@ func (c *Cluster) tryLaunch(ctx context.Context) error {
 
 func (c *Cluster) arguments() []string {
 	connections := c.opts.MaxConnections
-	if connections == 0 {
-		connections = 300
-	}
+	connections = cmp.Or(connections, 300)
 	args := []string{"-D", c.data(), "-k", c.socket, "-p", strconv.Itoa(port)}
 	for _, setting := range []string{
 		"listen_addresses=", "unix_socket_permissions=0700", "max_connections=" + strconv.Itoa(connections),
@@ -222,13 +222,4 @@ func (c *Cluster) release() error {
 // serverEnvironment is small and fixed, because settings for another PostgreSQL must not affect this one.
 func serverEnvironment() []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}
-}
-
-func pause(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
-	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/child"
+	"github.com/millrace-dev/millrace/internal/pause"
 )
 
 // initialize creates the data directory unless it exists. It creates the directory under another name and renames it
@@ -42,7 +43,7 @@ func (c *Cluster) initialize(ctx context.Context) error {
 func removeLeftover(ctx context.Context, dir string) error {
 	for attempt := 1; ; attempt++ {
 		err := os.RemoveAll(dir)
-		if err == nil || attempt == 50 || !pause(ctx, 50*time.Millisecond) {
+		if err == nil || attempt == 50 || pause.For(ctx, 50*time.Millisecond) != nil {
 			return err
 		}
 	}

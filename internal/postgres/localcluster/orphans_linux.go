@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/millrace-dev/millrace/internal/pause"
 )
 
 // endOrphans kills the processes that a killed server left in the data directory. They hold its shared memory,
@@ -31,7 +33,7 @@ func endOrphans(ctx context.Context, data string) error {
 				return fmt.Errorf("end a process of a killed PostgreSQL (process %d): %w", pid, err)
 			}
 		}
-		if !pause(ctx, 2*time.Millisecond) {
+		if pause.For(ctx, 2*time.Millisecond) != nil {
 			return fmt.Errorf("processes of a killed PostgreSQL do not end: %v", orphans)
 		}
 	}

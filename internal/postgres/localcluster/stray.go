@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/millrace-dev/millrace/internal/pause"
 )
 
 // stopStray stops a server that a killed owner left on the data directory. The server has no other owner, because the
@@ -42,7 +44,7 @@ func waitForEnd(ctx context.Context, pid int, data string, grace time.Duration) 
 	ctx, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
 	for serves(ctx, pid, data) {
-		if !pause(ctx, 20*time.Millisecond) {
+		if pause.For(ctx, 20*time.Millisecond) != nil {
 			return false
 		}
 	}

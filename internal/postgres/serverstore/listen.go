@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/millrace-dev/millrace/internal/pause"
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
@@ -27,7 +28,7 @@ const (
 // for missed notifications. It runs until ctx ends, over a connection of its own, which it opens again when it
 // breaks.
 func Listen(ctx context.Context, dsn, holder string, granted func(), log *slog.Logger) {
-	delays := postgres.Delays(firstRetry, lastRetry)
+	delays := pause.Delays(firstRetry, lastRetry)
 	for {
 		began := time.Now()
 		err := listen(ctx, dsn, holder, granted)
@@ -39,7 +40,7 @@ func Listen(ctx context.Context, dsn, holder string, granted func(), log *slog.L
 		}
 		delay := delays.NextBackOff()
 		log.Warn("connection for leases lost, will retry", "error", err, "delay", delay)
-		if postgres.Pause(ctx, delay) != nil {
+		if pause.For(ctx, delay) != nil {
 			return
 		}
 	}

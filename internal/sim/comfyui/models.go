@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/pause"
 	"github.com/millrace-dev/millrace/internal/sim/comfyui/classes"
 )
 
@@ -200,10 +201,8 @@ func (s *Server) samplerFault(ctx context.Context) error {
 
 // pause takes the time of a step. It ends early with the prompt.
 func (s *Server) pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
+	if err := pause.For(ctx, d); err != nil {
+		return err
 	}
 	if s.queue.isInterrupted() {
 		return errInterrupted

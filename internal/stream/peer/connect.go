@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cenkalti/backoff/v5"
+	"github.com/millrace-dev/millrace/internal/pause"
 )
 
 // Run announces this process and stays connected to its peers until ctx ends.
@@ -150,11 +150,7 @@ func (l *link) subscribed() []string {
 }
 
 func (l *link) run(ctx context.Context) {
-	pause := &backoff.ExponentialBackOff{
-		InitialInterval: 50 * time.Millisecond, RandomizationFactor: 0.5, Multiplier: 2,
-		MaxInterval: 3 * time.Second,
-	}
-	for pause.Reset(); ctx.Err() == nil; {
+	for delays := pause.Doubling(50*time.Millisecond, 3*time.Second); ctx.Err() == nil; {
 		began := time.Now()
 		err := l.follow(ctx)
 		if ctx.Err() != nil {
@@ -162,12 +158,9 @@ func (l *link) run(ctx context.Context) {
 		}
 		l.bus.opts.Log.Debug("the stream of a peer ended", "peer", l.peer.ID, "error", err)
 		if time.Since(began) > silenceTimeout {
-			pause.Reset()
+			delays.Reset()
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(pause.NextBackOff()):
-		}
+		_ = pause.For(ctx, delays.NextBackOff()) // the loop ends with ctx
 	}
 }
 
