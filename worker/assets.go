@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"time"
 
 	"go.temporal.io/api/enums/v1"
-	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
@@ -23,50 +21,30 @@ import (
 // so that a hanging scanner takes no capacity from jobs.
 func AssetQueue(queue string) string { return queue + "-assets" }
 
-// AssetOptions tune the worker for assets. The zero value works.
-type AssetOptions struct {
-	TaskQueue  string        // task queue of jobs; the worker polls its AssetQueue. Default "millrace"
-	Concurrent int           // files processed concurrently; default half the CPUs
-	SweepEvery time.Duration // interval of retention sweeps; default 10 minutes
-	StopAfter  time.Duration // as in Options
-
-	Deployment Deployment
-}
-
-func (o *AssetOptions) setDefaults() {
-	o.TaskQueue = cmp.Or(o.TaskQueue, "millrace")
-	if o.Concurrent == 0 {
-		o.Concurrent = max(1, runtime.NumCPU()/2)
-	}
-	o.SweepEvery = cmp.Or(o.SweepEvery, 10*time.Minute)
-	o.StopAfter = cmp.Or(o.StopAfter, 10*time.Second)
-}
+// sweepEvery is the interval of retention sweeps.
+const sweepEvery = 10 * time.Minute
 
 // AssetWorker ingests uploads and runs retention sweeps.
 type AssetWorker struct {
 	client client.Client
 	build  func() service
-	opts   AssetOptions
+	opts   Options
 }
 
 // NewAssets returns a worker on the client's namespace. Run starts it.
-func NewAssets(c client.Client, ingest *upkeep.Ingest, retention *upkeep.Retention, opts AssetOptions) *AssetWorker {
+func NewAssets(c client.Client, ingest *upkeep.Ingest, retention *upkeep.Retention, opts Options) *AssetWorker {
 	opts.setDefaults()
 	build := func() service {
-		w := worker.New(c, AssetQueue(opts.TaskQueue), opts.Deployment.options(worker.Options{
-			MaxConcurrentActivityExecutionSize:      opts.Concurrent + 1, // one more for the sweep
-			MaxConcurrentLocalActivityExecutionSize: opts.Concurrent,     // hashing must not starve uploads
-			MaxConcurrentWorkflowTaskPollers:        2,                   // the SDK's minimum
-			MaxConcurrentActivityTaskPollers:        1,
-			WorkerStopTimeout:                       opts.StopAfter,
-		}, workflow.VersioningBehaviorAutoUpgrade))
+		concurrent := max(1, runtime.NumCPU()/2) // files
+		w := opts.upkeep(c, AssetQueue(opts.TaskQueue), worker.Options{
+			MaxConcurrentActivityExecutionSize:      concurrent + 1, // one more for the sweep
+			MaxConcurrentLocalActivityExecutionSize: concurrent,     // hashing must not starve uploads
+		})
 		RegisterAssetWorkflows(w)
-		for name, fn := range map[string]any{
+		registerActivities(w, map[string]any{
 			"VerifyAsset": ingest.VerifyAsset, "VerifyAssets": ingest.VerifyAssets, "ScanAsset": ingest.ScanAsset, "GiveUpScan": ingest.GiveUpScan,
 			"ExpireJobs": retention.ExpireJobs, "ExpireAssets": retention.ExpireAssets, "CollectBlobs": retention.CollectBlobs,
-		} {
-			w.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
-		}
+		})
 		return w
 	}
 	return &AssetWorker{client: c, build: build, opts: opts}
@@ -93,7 +71,7 @@ func (w *AssetWorker) Run(ctx context.Context) error {
 // schedule creates the retention schedule, or updates the interval of an existing one.
 func (w *AssetWorker) schedule(ctx context.Context) error {
 	id := "retention-" + w.opts.TaskQueue
-	spec := client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{{Every: w.opts.SweepEvery}}}
+	spec := client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{{Every: sweepEvery}}}
 	_, err := w.client.ScheduleClient().Create(ctx, client.ScheduleOptions{
 		ID: id, Spec: spec, Overlap: enums.SCHEDULE_OVERLAP_POLICY_SKIP,
 		Action: &client.ScheduleWorkflowAction{

@@ -1,11 +1,6 @@
 package worker
 
 import (
-	"cmp"
-	"context"
-	"time"
-
-	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
@@ -19,48 +14,25 @@ import (
 // scans and sweeps.
 func ExportQueue(queue string) string { return queue + "-exports" }
 
-// ExportOptions tune the worker for exports. The zero value works.
-type ExportOptions struct {
-	TaskQueue  string        // task queue of jobs; the worker polls its ExportQueue. Default "millrace"
-	Concurrent int           // concurrent exports and downloads; default 4, because both wait for a disk or a network
-	StopAfter  time.Duration // as in Options
+// exportSlots bounds the concurrent exports and downloads of a process, which wait for a disk or a network.
+const exportSlots = 4
 
-	Deployment Deployment
-}
-
-// ExportWorker packs exports and fetches downloads.
-type ExportWorker struct{ build func() service }
-
-// NewExports returns a worker on the client's namespace. Run starts it.
-func NewExports(c client.Client, exports *upkeep.Exports, downloads *upkeep.Downloads, opts ExportOptions) *ExportWorker {
-	opts.TaskQueue = cmp.Or(opts.TaskQueue, "millrace")
-	opts.Concurrent = cmp.Or(opts.Concurrent, 4)
-	build := func() service {
-		w := worker.New(c, ExportQueue(opts.TaskQueue), opts.Deployment.options(worker.Options{
-			MaxConcurrentActivityExecutionSize: opts.Concurrent,
-			MaxConcurrentWorkflowTaskPollers:   2, // the SDK's minimum
-			MaxConcurrentActivityTaskPollers:   1,
-			WorkerStopTimeout:                  cmp.Or(opts.StopAfter, 10*time.Second),
-		}, workflow.VersioningBehaviorAutoUpgrade))
+// NewExports returns the worker for exports and downloads. Run starts it.
+func NewExports(c client.Client, exports *upkeep.Exports, downloads *upkeep.Downloads, opts Options) *Worker {
+	opts.setDefaults()
+	return &Worker{what: "exports", build: func() service {
+		w := opts.upkeep(c, ExportQueue(opts.TaskQueue), worker.Options{MaxConcurrentActivityExecutionSize: exportSlots})
 		RegisterExportWorkflows(w)
-		for name, fn := range map[string]any{
+		registerActivities(w, map[string]any{
 			"PackExport": exports.PackExport, "GiveUpExport": exports.GiveUpExport,
 			"FetchDownload": downloads.FetchDownload, "GiveUpDownload": downloads.GiveUpDownload,
-		} {
-			w.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
-		}
+		})
 		return w
-	}
-	return &ExportWorker{build: build}
+	}}
 }
 
 // RegisterExportWorkflows registers the workflows of exports and downloads under their stored names.
 func RegisterExportWorkflows(w worker.WorkflowRegistry) {
 	w.RegisterWorkflowWithOptions(workflows.ExportAssets, workflow.RegisterOptions{Name: workflows.ExportAssetsName})
 	w.RegisterWorkflowWithOptions(workflows.DownloadAsset, workflow.RegisterOptions{Name: workflows.DownloadAssetName})
-}
-
-// Run works until ctx ends.
-func (w *ExportWorker) Run(ctx context.Context) error {
-	return run(ctx, "exports", w.build, nil)
 }

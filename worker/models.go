@@ -1,19 +1,18 @@
 package worker
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
 	"time"
 
-	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/millrace-dev/millrace/activities/modelcall"
+	"github.com/millrace-dev/millrace/internal/pause"
 	"github.com/millrace-dev/millrace/workflows"
 )
 
@@ -26,22 +25,11 @@ type HeartbeatStore interface {
 	Heartbeat(ctx context.Context, worker string) error
 }
 
-// ModelOptions tune the worker for model calls. The zero value works.
-type ModelOptions struct {
-	TaskQueue  string        // task queue of jobs; the worker polls its ModelQueue. Default "millrace"
-	Concurrent int           // concurrent exchanges with providers; default 1,000, because they only wait
-	Hosting    int           // answers whose assets are copied concurrently; default 4
-	StopAfter  time.Duration // how long exchanges may continue after Run's context ends; default 10 s
-
-	Deployment Deployment
-}
-
-func (o *ModelOptions) setDefaults() {
-	o.TaskQueue = cmp.Or(o.TaskQueue, "millrace")
-	o.Concurrent = cmp.Or(o.Concurrent, 1000)
-	o.Hosting = cmp.Or(o.Hosting, 4)
-	o.StopAfter = cmp.Or(o.StopAfter, 10*time.Second)
-}
+// Bounds of one process.
+const (
+	maxExchanges = 1000 // with providers; they only wait
+	maxHosting   = 4    // answers whose assets are copied
+)
 
 // ModelWorker runs model calls.
 type ModelWorker struct {
@@ -49,28 +37,25 @@ type ModelWorker struct {
 	models     *modelcall.Activities
 	heartbeats HeartbeatStore
 	log        *slog.Logger
-	opts       ModelOptions
+	opts       Options
 }
 
 // NewModels returns a worker on the client's namespace. Run starts it.
-func NewModels(c client.Client, models *modelcall.Activities, heartbeats HeartbeatStore, log *slog.Logger, opts ModelOptions) *ModelWorker {
+func NewModels(c client.Client, models *modelcall.Activities, heartbeats HeartbeatStore, log *slog.Logger, opts Options) *ModelWorker {
 	opts.setDefaults()
 	build := func() service {
-		w := worker.New(c, ModelQueue(opts.TaskQueue), opts.Deployment.options(worker.Options{
-			MaxConcurrentWorkflowTaskExecutionSize:  opts.Concurrent, // each exchange occupies one
-			MaxConcurrentLocalActivityExecutionSize: opts.Concurrent,
-			MaxConcurrentActivityExecutionSize:      opts.Hosting,
+		w := opts.worker(c, ModelQueue(opts.TaskQueue), worker.Options{
+			MaxConcurrentWorkflowTaskExecutionSize:  maxExchanges, // each exchange occupies one
+			MaxConcurrentLocalActivityExecutionSize: maxExchanges,
+			MaxConcurrentActivityExecutionSize:      maxHosting,
 			MaxConcurrentWorkflowTaskPollers:        4,
 			MaxConcurrentActivityTaskPollers:        2,
-			WorkerStopTimeout:                       opts.StopAfter,
-		}, workflow.VersioningBehaviorPinned))
+		}, workflow.VersioningBehaviorPinned)
 		RegisterModelWorkflows(w)
-		for name, fn := range map[string]any{
+		registerActivities(w, map[string]any{
 			"Dispatch": models.Dispatch, "Resolve": models.Resolve, "Poll": models.Poll,
 			"Stop": models.Stop, "Host": models.Host, "Deliver": models.Deliver,
-		} {
-			w.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
-		}
+		})
 		return w
 	}
 	return &ModelWorker{build: build, models: models, heartbeats: heartbeats, log: log, opts: opts}
@@ -112,14 +97,7 @@ func (w *ModelWorker) Run(ctx context.Context) error {
 
 // recordHeartbeats records heartbeats of the process until ctx ends.
 func (w *ModelWorker) recordHeartbeats(ctx context.Context) {
-	tick := time.NewTicker(heartbeatEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	for range pause.Every(ctx, heartbeatEvery) {
 		if err := w.heartbeats.Heartbeat(ctx, w.models.Worker); err != nil && ctx.Err() == nil {
 			w.log.Warn("heartbeat not recorded", "error", err)
 		}

@@ -24,10 +24,7 @@ import (
 
 // Options tune a worker. The zero value works.
 type Options struct {
-	TaskQueue string        // default "millrace"
-	Nodes     int           // concurrent long batches, and as many short ones; default the number of CPUs
-	Cheap     int           // concurrent fused chains and bookkeeping activities; default 8 per CPU
-	Pollers   int           // workflow task pollers; default 4
+	TaskQueue string        // of jobs, default "millrace"; a worker for other work polls a queue that is named after it
 	StopAfter time.Duration // how long running activities may continue after Run's context ends; default 10 s
 	NoCache   bool          // forget workflows between tasks, as after a crash; for tests
 
@@ -36,44 +33,71 @@ type Options struct {
 
 func (o *Options) setDefaults() {
 	o.TaskQueue = cmp.Or(o.TaskQueue, "millrace")
-	if o.Nodes == 0 {
-		o.Nodes = runtime.NumCPU()
-	}
-	if o.Cheap == 0 {
-		o.Cheap = 8 * runtime.NumCPU()
-	}
-	o.Pollers = cmp.Or(o.Pollers, 4)
 	o.StopAfter = cmp.Or(o.StopAfter, 10*time.Second)
 }
 
-// Worker executes workflows and activities of one task queue and of its queue of short batches.
-type Worker struct{ build func() service }
+// worker returns the worker of the SDK for a task queue.
+func (o Options) worker(c client.Client, queue string, tuned worker.Options, behavior workflow.VersioningBehavior) worker.Worker {
+	tuned.WorkerStopTimeout = o.StopAfter
+	return worker.New(c, queue, o.Deployment.options(tuned, behavior))
+}
 
-// New returns a worker on the client's namespace. Run starts it.
+// upkeep returns the worker of the SDK for a task queue on which little arrives. Its workflows continue with the current version.
+func (o Options) upkeep(c client.Client, queue string, tuned worker.Options) worker.Worker {
+	tuned.MaxConcurrentWorkflowTaskPollers = 2 // the SDK's minimum
+	tuned.MaxConcurrentActivityTaskPollers = 1
+	return o.worker(c, queue, tuned, workflow.VersioningBehaviorAutoUpgrade)
+}
+
+// registerActivities registers activities under their stored names.
+func registerActivities(w worker.ActivityRegistry, all map[string]any) {
+	for name, fn := range all {
+		w.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
+	}
+}
+
+// Worker executes workflows and activities.
+type Worker struct {
+	what  string // it works on
+	build func() service
+}
+
+// heartbeatThrottle is the shortest time between two heartbeats of an activity.
+const heartbeatThrottle = 2 * time.Second
+
+// New returns the worker for graphs: for the task queue of jobs and the queues of short batches and partner nodes. Run starts it.
 func New(c client.Client, graph *activities.Graph, opts Options) *Worker {
 	opts.setDefaults()
 	if opts.NoCache {
 		worker.SetStickyWorkflowCacheSize(0) // for the whole process, because the SDK has one cache
 	}
 	build := func() service {
-		w := worker.New(c, opts.TaskQueue, opts.Deployment.options(worker.Options{
-			MaxConcurrentActivityExecutionSize:      opts.Nodes,
-			MaxConcurrentLocalActivityExecutionSize: opts.Cheap,
-			MaxConcurrentWorkflowTaskPollers:        opts.Pollers,
-			MaxConcurrentActivityTaskPollers:        2, // long work arrives rarely; two pollers cover each other's gaps
-			WorkerStopTimeout:                       opts.StopAfter,
-			MaxHeartbeatThrottleInterval:            2 * time.Second,
-			DefaultHeartbeatThrottleInterval:        2 * time.Second,
-		}, workflow.VersioningBehaviorPinned))
-		register(w, graph)
+		nodes := runtime.NumCPU() // concurrent long batches, and as many short ones
+		w := opts.worker(c, opts.TaskQueue, worker.Options{
+			MaxConcurrentActivityExecutionSize:      nodes,
+			MaxConcurrentLocalActivityExecutionSize: 8 * runtime.NumCPU(), // fused chains and bookkeeping activities
+			MaxConcurrentWorkflowTaskPollers:        4,
+			MaxConcurrentActivityTaskPollers:        batchPollers,
+			MaxHeartbeatThrottleInterval:            heartbeatThrottle,
+			DefaultHeartbeatThrottleInterval:        heartbeatThrottle,
+		}, workflow.VersioningBehaviorPinned)
+		RegisterWorkflows(w)
+		registerActivities(w, map[string]any{
+			"Begin": graph.Begin, "RunCheap": graph.RunCheap, "RunLong": graph.RunLong, "RunSegment": graph.RunSegment, "Finish": graph.Finish,
+		})
+		long := map[string]any{"RunLong": graph.RunLong}
 		return services{
 			w,
-			newBatches(c, graph, opts, workflows.ShortQueue, opts.Nodes),        // short batches wait for each other, but never for a long one
-			newBatches(c, graph, opts, workflows.PartnerQueue, maxPartnerNodes), // partner nodes wait for models
+			// Short batches wait for each other, but never for a long one; partner nodes wait for models.
+			opts.activities(c, workflows.ShortQueue, nodes, batchPollers, long),
+			opts.activities(c, workflows.PartnerQueue, maxPartnerNodes, batchPollers, long),
 		}
 	}
-	return &Worker{build: build}
+	return &Worker{what: "graphs", build: build}
 }
+
+// batchPollers is the number of pollers for batches: long work arrives rarely; two pollers cover each other's gaps.
+const batchPollers = 2
 
 // ActivitiesWait returns a function that reports whether activities of a task queue wait for a slot of a worker.
 func ActivitiesWait(c client.Client, namespace string) func(ctx context.Context, queue string) (bool, error) {
@@ -91,17 +115,16 @@ func ActivitiesWait(c client.Client, namespace string) func(ctx context.Context,
 // maxPartnerNodes bounds the partner nodes of this process that wait for their models.
 const maxPartnerNodes = 1024
 
-// newBatches returns the worker for batches with a task queue and slots of their own.
-func newBatches(c client.Client, graph *activities.Graph, opts Options, queue string, slots int) worker.Worker {
-	w := worker.New(c, opts.TaskQueue+queue, opts.Deployment.options(worker.Options{
+// activities returns the worker of the SDK for activities with a task queue and slots of their own.
+func (o Options) activities(c client.Client, queue string, slots, pollers int, all map[string]any) worker.Worker {
+	w := o.worker(c, o.TaskQueue+queue, worker.Options{
 		DisableWorkflowWorker:              true,
 		MaxConcurrentActivityExecutionSize: slots,
-		MaxConcurrentActivityTaskPollers:   2, // as for long ones
-		WorkerStopTimeout:                  opts.StopAfter,
-		MaxHeartbeatThrottleInterval:       2 * time.Second,
-		DefaultHeartbeatThrottleInterval:   2 * time.Second,
-	}, workflow.VersioningBehaviorPinned))
-	w.RegisterActivityWithOptions(graph.RunLong, activity.RegisterOptions{Name: "RunLong"})
+		MaxConcurrentActivityTaskPollers:   pollers,
+		MaxHeartbeatThrottleInterval:       heartbeatThrottle,
+		DefaultHeartbeatThrottleInterval:   heartbeatThrottle,
+	}, workflow.VersioningBehaviorPinned)
+	registerActivities(w, all)
 	return w
 }
 
@@ -111,15 +134,6 @@ func RegisterWorkflows(w worker.WorkflowRegistry) {
 	w.RegisterWorkflowWithOptions(workflows.RunGraph, workflow.RegisterOptions{Name: workflows.RunGraphName})
 }
 
-func register(w worker.Registry, graph *activities.Graph) {
-	RegisterWorkflows(w)
-	for name, fn := range map[string]any{
-		"Begin": graph.Begin, "RunCheap": graph.RunCheap, "RunLong": graph.RunLong, "RunSegment": graph.RunSegment, "Finish": graph.Finish,
-	} {
-		w.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
-	}
-}
-
 // maxSegments bounds the segments that this process drives, waiting for a ComfyUI server or running on one. Each
 // needs little more than a connection.
 const maxSegments = 4096
@@ -127,22 +141,12 @@ const maxSegments = 4096
 // NewSegments returns the worker that drives segments on ComfyUI servers.
 func NewSegments(c client.Client, graph *activities.Graph, opts Options) *Worker {
 	opts.setDefaults()
-	build := func() service {
-		w := worker.New(c, opts.TaskQueue+workflows.SegmentQueue, opts.Deployment.options(worker.Options{
-			DisableWorkflowWorker:              true,
-			MaxConcurrentActivityExecutionSize: maxSegments,
-			MaxConcurrentActivityTaskPollers:   4,
-			WorkerStopTimeout:                  opts.StopAfter,
-			MaxHeartbeatThrottleInterval:       2 * time.Second,
-			DefaultHeartbeatThrottleInterval:   2 * time.Second,
-		}, workflow.VersioningBehaviorPinned))
-		w.RegisterActivityWithOptions(graph.RunSegment, activity.RegisterOptions{Name: "RunSegment"})
-		return w
-	}
-	return &Worker{build: build}
+	return &Worker{what: "graphs", build: func() service {
+		return opts.activities(c, workflows.SegmentQueue, maxSegments, 4, map[string]any{"RunSegment": graph.RunSegment})
+	}}
 }
 
 // Run works until ctx ends. Running activities then have until StopAfter to finish.
 func (w *Worker) Run(ctx context.Context) error {
-	return run(ctx, "graphs", w.build, nil)
+	return run(ctx, w.what, w.build, nil)
 }

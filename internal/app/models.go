@@ -152,9 +152,7 @@ func (in *Instance) hosting(internet *outbound.Client) *router.Hosting {
 
 // startModels runs model calls, and revives those that lost their workflow.
 func (in *Instance) startModels(ctx context.Context, group *errgroup.Group) {
-	models := worker.NewModels(in.client, in.models, in.calls, in.log, worker.ModelOptions{
-		TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter, Deployment: in.deployment(),
-	})
+	models := worker.NewModels(in.client, in.models, in.calls, in.log, in.workerOptions())
 	sweeper := sweep.CallSweeper{Client: in.client, Calls: in.calls, Tiers: in.tiers, Log: in.log}
 	group.Go(func() error { return sweeper.Run(ctx) })
 	group.Go(func() error { return models.Run(ctx) })

@@ -72,14 +72,19 @@ func (in *Instance) startWorker(ctx context.Context, group *errgroup.Group) {
 		in.startPools(ctx, group)
 		runs := in.graphActivities(stops)
 		in.startCache(ctx, group, runs)
-		onServers := worker.NewSegments(in.client, runs, worker.Options{
-			TaskQueue: in.cfg.TaskQueue, StopAfter: min(in.cfg.StopAfter, segmentStop), Deployment: in.deployment(),
-		})
+		brief := in.workerOptions()
+		brief.StopAfter = min(brief.StopAfter, segmentStop)
+		onServers := worker.NewSegments(in.client, runs, brief)
 		group.Go(func() error { return onServers.Run(ctx) })
-		return worker.New(in.client, runs, worker.Options{
-			TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter, NoCache: in.cfg.NoWorkflowCache, Deployment: in.deployment(),
-		}).Run(ctx)
+		return worker.New(in.client, runs, in.workerOptions()).Run(ctx)
 	})
+}
+
+// workerOptions returns the options of every Temporal worker.
+func (in *Instance) workerOptions() worker.Options {
+	return worker.Options{
+		TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter, NoCache: in.cfg.NoWorkflowCache, Deployment: in.deployment(),
+	}
 }
 
 // assetWorker ingests uploads and removes what has expired.
@@ -103,9 +108,7 @@ func (in *Instance) assetWorker() (*worker.AssetWorker, error) {
 			{Blobs: in.values, References: asset.Unreferenced{}, Grace: config.ValueGrace},
 		},
 	}
-	return worker.NewAssets(in.client, ingest, retention, worker.AssetOptions{
-		TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter, Deployment: in.deployment(),
-	}), nil
+	return worker.NewAssets(in.client, ingest, retention, in.workerOptions()), nil
 }
 
 // follow passes events to see as soon as they are in the log, beginning with the first one after Open.
@@ -245,7 +248,7 @@ func (in *Instance) startExports(ctx context.Context, group *errgroup.Group) {
 	records := in.exports()
 	packer := worker.NewExports(in.client, &upkeep.Exports{
 		Records: records, Chooser: in.chooser(), Blobs: in.blobs, Bus: in.bus, Retention: in.cfg.Exports.Retention, Log: in.log,
-	}, in.downloads(), worker.ExportOptions{TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter, Deployment: in.deployment()})
+	}, in.downloads(), in.workerOptions())
 	sweeper := sweep.NewTaskReviver(in.client, task.Export, records, in.log)
 	fetches := sweep.NewTaskReviver(in.client, task.Download, in.downloadRecords(), in.log)
 	group.Go(func() error { return sweeper.Run(ctx) })
@@ -262,9 +265,7 @@ func (in *Instance) startPools(ctx context.Context, group *errgroup.Group) {
 	}
 	group.Go(func() error { return sweep.NewPoolReviver(in.client, pools.Store, in.log).Run(ctx) })
 	group.Go(func() error {
-		return worker.NewPools(in.client, &upkeep.Machines{Keeper: keeper}, worker.Options{
-			TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter, Deployment: in.deployment(),
-		}).Run(ctx)
+		return worker.NewPools(in.client, &upkeep.Machines{Keeper: keeper}, in.workerOptions()).Run(ctx)
 	})
 }
 

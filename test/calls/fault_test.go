@@ -62,7 +62,7 @@ func TestFailuresAtEveryStepOfACall(t *testing.T) { // R-73
 	ctx, cancel := context.WithCancel(context.Background())
 	stopped := make(chan error, 1)
 	go func() {
-		stopped <- worker.NewModels(s.client, models, s.calls, s.log, worker.ModelOptions{TaskQueue: "test"}).Run(ctx)
+		stopped <- worker.NewModels(s.client, models, s.calls, s.log, worker.Options{TaskQueue: "test"}).Run(ctx)
 	}()
 	t.Cleanup(func() {
 		cancel()

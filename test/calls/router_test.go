@@ -102,7 +102,7 @@ func (r *routed) run(t *testing.T, deps modelcall.Deps) {
 	ctx, cancel := context.WithCancel(context.Background())
 	stopped := make(chan error, 1)
 	go func() {
-		stopped <- worker.NewModels(r.client, modelcall.New(deps), r.calls, deps.Log, worker.ModelOptions{TaskQueue: "test"}).Run(ctx)
+		stopped <- worker.NewModels(r.client, modelcall.New(deps), r.calls, deps.Log, worker.Options{TaskQueue: "test"}).Run(ctx)
 	}()
 	t.Cleanup(func() {
 		cancel()

@@ -120,7 +120,7 @@ func withStorage(blobs blob.Store, space func() error, memory int64) func(*model
 }
 
 func (p place) worker(s *parts, models *modelcall.Activities) *worker.ModelWorker {
-	return worker.NewModels(s.client, models, s.calls, s.log, worker.ModelOptions{TaskQueue: "test"})
+	return worker.NewModels(s.client, models, s.calls, s.log, worker.Options{TaskQueue: "test"})
 }
 
 // runWorker runs a worker process until it is killed.
