@@ -4,6 +4,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -80,11 +81,7 @@ type Graph struct {
 
 // NewGraph returns the activities over their dependencies.
 func NewGraph(deps Deps) *Graph {
-	if deps.FusedFor == 0 {
-		deps.FusedFor = fusedFor
-	}
-	if deps.Turn == 0 {
-		deps.Turn = longTurn
-	}
+	deps.FusedFor = cmp.Or(deps.FusedFor, fusedFor)
+	deps.Turn = cmp.Or(deps.Turn, longTurn)
 	return &Graph{Deps: deps, plans: newPlans(), failed: newRepeats(), watch: watch{lasts: deathWatch, every: watchEvery}}
 }

@@ -10,7 +10,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/pause"
+	"github.com/millrace-dev/millrace/internal/fault/pause"
 )
 
 // service is what the SDK runs: a worker that starts and stops.

@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -129,9 +130,7 @@ func formNodes(g *graph.Graph) []FormNode {
 	var nodes []FormNode
 	for _, n := range g.Nodes {
 		shown := FormNode{ID: n.ID, Class: n.Class, Title: n.Title}
-		if shown.Title == "" {
-			shown.Title = n.Class
-		}
+		shown.Title = cmp.Or(shown.Title, n.Class)
 		for _, in := range n.Inputs {
 			text, ok := formValue(in.Value)
 			if ok {

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -91,9 +92,7 @@ func Draw(g *graph.Graph, t inspect.Timeline) Drawing {
 		state, took := stateOf(spans, n.ID, t.State)
 		x, y := p.at(i)
 		title := n.Title
-		if title == "" {
-			title = n.Class
-		}
+		title = cmp.Or(title, n.Class)
 		d.Nodes[i] = DrawnNode{
 			X: x, Y: y, ID: clip(n.ID, 10), Whole: n.ID, Title: clip(title, 24), State: state, Took: took,
 			Full: fmt.Sprintf("%s · %s · %s · %s", n.ID, title, n.Class, state),

@@ -5,6 +5,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -53,9 +54,7 @@ type Surface struct {
 
 // New returns the surface.
 func New(deps Deps, opts Options) *Surface {
-	if opts.Wait == 0 {
-		opts.Wait = defaultWait
-	}
+	opts.Wait = cmp.Or(opts.Wait, defaultWait)
 	s := &Surface{Deps: deps, opts: opts}
 	server := sdk.NewServer(&sdk.Implementation{Name: "millrace", Version: opts.Version}, &sdk.ServerOptions{
 		Instructions: "Each tool runs a workflow of the account and returns its pictures, films, sounds or texts.",

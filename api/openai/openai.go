@@ -4,6 +4,7 @@
 package openai
 
 import (
+	"cmp"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -44,9 +45,7 @@ type Surface struct {
 
 // New returns the surface, which is a dialect of the edge.
 func New(deps Deps, opts Options) *Surface {
-	if opts.Wait == 0 {
-		opts.Wait = defaultWait
-	}
+	opts.Wait = cmp.Or(opts.Wait, defaultWait)
 	s := &Surface{Deps: deps, opts: opts}
 	deps.Edge.Add(s)
 	return s

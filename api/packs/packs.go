@@ -4,6 +4,7 @@
 package packs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -61,9 +62,7 @@ const maxModels = 1000
 // modelInfo serves what the servers say about the models of a folder: GET /api/etn/model_info/{folder}.
 func (s *Surface) modelInfo(c *gin.Context) error {
 	folder := c.Param("folder")
-	if folder == "" {
-		folder = "checkpoints"
-	}
+	folder = cmp.Or(folder, "checkpoints")
 	info, err := s.relay.ModelInfo(c.Request.Context(), folder)
 	if err != nil {
 		return err

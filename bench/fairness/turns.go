@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/bench/harness"
-	"github.com/millrace-dev/millrace/internal/pause"
+	"github.com/millrace-dev/millrace/internal/fault/pause"
 )
 
 const (

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -106,8 +107,6 @@ func (o OpenID) Endpoint() string {
 		return ""
 	}
 	port := u.Port()
-	if port == "" {
-		port = map[string]string{"https": "443", "http": "80"}[u.Scheme]
-	}
+	port = cmp.Or(port, map[string]string{"https": "443", "http": "80"}[u.Scheme])
 	return u.Hostname() + ":" + port
 }

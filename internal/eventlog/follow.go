@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/pause"
+	"github.com/millrace-dev/millrace/internal/fault/pause"
 )
 
 // Follower hands the events of a log to one reader, in order, beginning behind After. It is the only loop over a Tail: the

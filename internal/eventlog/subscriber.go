@@ -14,7 +14,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/pause"
+	"github.com/millrace-dev/millrace/internal/fault/pause"
 )
 
 // TopicAll is the topic of all events. Every other topic is a stream category: topic "job" has the events of the

@@ -7,6 +7,7 @@
 package localstack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -79,12 +80,8 @@ const (
 // Start returns when all servers answer. Its errors are one line and name the remedy if there is one. Canceling
 // ctx stops the start, not a started stack; Close stops that.
 func Start(ctx context.Context, opts Options) (*Stack, error) {
-	if opts.Namespace == "" {
-		opts.Namespace = "default"
-	}
-	if opts.Log == nil {
-		opts.Log = slog.Default()
-	}
+	opts.Namespace = cmp.Or(opts.Namespace, "default")
+	opts.Log = cmp.Or(opts.Log, slog.Default())
 	s := &Stack{
 		DatabaseURL: opts.DatabaseURL, TemporalAddress: opts.TemporalAddress,
 		opts: opts, failed: make(chan error, 1), cancel: func() {},

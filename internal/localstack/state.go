@@ -3,6 +3,7 @@
 package localstack
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -78,15 +79,11 @@ func (s state) save(dir string) error {
 
 // chooseAddresses keeps the saved addresses that are free, and replaces the others.
 func (s *state) chooseAddresses(ui string) (err error) {
-	if s.Temporal == "" {
-		s.Temporal = defaultTemporal
-	}
+	s.Temporal = cmp.Or(s.Temporal, defaultTemporal)
 	if ui != "" {
 		s.UI = ui
 	}
-	if s.UI == "" {
-		s.UI = defaultUI
-	}
+	s.UI = cmp.Or(s.UI, defaultUI)
 	if s.Temporal, err = temporal.FreeAddress(s.Temporal); err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/millrace-dev/millrace/internal/pause"
+	"github.com/millrace-dev/millrace/internal/fault/pause"
 )
 
 // The back-off of restarts. A server that ran for a while is restarted at once, however often it was killed. A server

@@ -172,9 +172,7 @@ func (c *Client) RoundTrip(req *http.Request, allow []string) (*http.Response, e
 
 func hostPort(req *http.Request) string {
 	port := req.URL.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[req.URL.Scheme]
-	}
+	port = cmp.Or(port, map[string]string{"http": "80", "https": "443"}[req.URL.Scheme])
 	return net.JoinHostPort(req.URL.Hostname(), port)
 }
 

@@ -2,6 +2,7 @@ package scan
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -90,8 +91,5 @@ func (p *prefix) Write(b []byte) (int, error) {
 
 func (p *prefix) reason() string {
 	text := strings.Join(strings.Fields(strings.ToValidUTF8(p.String(), "")), " ")
-	if text == "" {
-		return "the scanner rejected the file"
-	}
-	return text
+	return cmp.Or(text, "the scanner rejected the file")
 }

@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millrace-dev/millrace/internal/pause"
+	"github.com/millrace-dev/millrace/internal/fault/pause"
 )
 
 const pictureSide = 64 // pixels: enough to see a colour

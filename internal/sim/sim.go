@@ -44,9 +44,7 @@ const defaultDelay = 300 * time.Millisecond
 // New returns a simulator. Close releases it.
 func New(opts Options) *Server {
 	opts.Delay = cmp.Or(opts.Delay, defaultDelay)
-	if opts.Log == nil {
-		opts.Log = slog.New(slog.DiscardHandler)
-	}
+	opts.Log = cmp.Or(opts.Log, slog.New(slog.DiscardHandler))
 	ctx, stop := context.WithCancel(context.Background())
 	s := &Server{
 		opts: opts, mux: http.NewServeMux(), charges: newCharges(), cancels: newCharges(), statusFaults: newCharges(), ctx: ctx,

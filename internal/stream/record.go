@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
-	"github.com/millrace-dev/millrace/internal/pause"
+	"github.com/millrace-dev/millrace/internal/fault/pause"
 )
 
 // NodeStep is the progress of one node.

@@ -14,7 +14,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/millrace-dev/millrace/internal/pause"
+	"github.com/millrace-dev/millrace/internal/fault/pause"
 )
 
 // ActivityReleaser returns the activities of ended workers to Temporal, which runs them again at once. Without it, Temporal

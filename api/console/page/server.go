@@ -5,6 +5,7 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"html/template"
@@ -75,9 +76,7 @@ type Server struct {
 
 // New returns a server of the pages below base.
 func New(deps Deps, base string) *Server {
-	if deps.MaxOpen == 0 {
-		deps.MaxOpen = maxOpen
-	}
+	deps.MaxOpen = cmp.Or(deps.MaxOpen, maxOpen)
 	s := &Server{
 		Deps: deps, base: base, templates: console.New(), crossOrigin: http.NewCrossOriginProtection(),
 		open: limit.NewConnections(deps.MaxOpen),

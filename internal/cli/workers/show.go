@@ -1,6 +1,7 @@
 package workers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -90,10 +91,7 @@ func printList(s *shell.Shell, all []deployment, asJSON bool) error {
 }
 
 func current(d deployment) string {
-	if d.Current == "" {
-		return "none: new jobs wait for workers without a version"
-	}
-	return d.Current
+	return cmp.Or(d.Current, "none: new jobs wait for workers without a version")
 }
 
 func ramping(d deployment) string {

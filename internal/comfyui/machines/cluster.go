@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/domain/pool"
-	"github.com/millrace-dev/millrace/internal/pause"
+	"github.com/millrace-dev/millrace/internal/fault/pause"
 )
 
 // cluster is a provider whose machines are the pods of a Deployment of Kubernetes. It scales the Deployment by one for each machine, and

@@ -5,6 +5,7 @@
 package placement
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -114,12 +115,8 @@ type client struct {
 // New returns the pool of a process. dial makes the client of a server; classes is extended by the classes of
 // servers.
 func New(store Store, dial func(*server.Server) (comfyui.Server, error), classes *node.Registry, holder string, opts Options) *Pool {
-	if opts.Every == 0 {
-		opts.Every = 2 * time.Second
-	}
-	if opts.Silence == 0 {
-		opts.Silence = 30 * time.Second
-	}
+	opts.Every = cmp.Or(opts.Every, 2*time.Second)
+	opts.Silence = cmp.Or(opts.Silence, 30*time.Second)
 	return &Pool{
 		store: store, dial: dial, classes: classes, holder: holder, opts: opts, wake: make(chan struct{}, 1), rounds: make(chan struct{}, 1),
 		granted: make(chan struct{}, 1),

@@ -185,8 +185,5 @@ func IDOfChoice(account string, chosen PublicID) ID {
 
 // PublicID returns the public id of the asset.
 func (a Asset) PublicID() PublicID {
-	if a.Chosen != "" {
-		return a.Chosen
-	}
-	return PublicID(a.ID)
+	return cmp.Or(a.Chosen, PublicID(a.ID))
 }

@@ -1,6 +1,7 @@
 package asset
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -71,9 +72,7 @@ func (c Collector) Collect(ctx context.Context, progress func(Collection)) (Coll
 		now = c.Now
 	}
 	grace := c.Grace
-	if grace == 0 {
-		grace = time.Hour
-	}
+	grace = cmp.Or(grace, time.Hour)
 	cutoff := now().Add(-max(grace, minGrace))
 	return c.collect(ctx, cutoff, progress)
 }

@@ -1,6 +1,7 @@
 package asset
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"time"
@@ -57,9 +58,7 @@ const (
 // Write stores the bytes of src as the next ones of an upload, from the offset at. It returns how many are stored, even with an error.
 func (r *Resumable) Write(ctx context.Context, u Upload, at int64, src io.Reader) (stored int64, err error) {
 	size := r.Piece
-	if size == 0 {
-		size = defaultPiece
-	}
+	size = cmp.Or(size, defaultPiece)
 	for last := size; last == size && err == nil; {
 		last, err = r.write(ctx, u, at+stored, io.LimitReader(src, size))
 		stored += last

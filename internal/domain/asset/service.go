@@ -1,6 +1,7 @@
 package asset
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -142,9 +143,7 @@ const KeyOperation = "assets"
 // after in by the same clock; nil = never.
 func (s *Service) times(in time.Duration) (created, expires *time.Time) {
 	now := s.opts.Now().UTC().Truncate(time.Millisecond)
-	if in == 0 {
-		in = s.opts.Retention
-	}
+	in = cmp.Or(in, s.opts.Retention)
 	if in <= 0 {
 		return &now, nil
 	}

@@ -3,6 +3,7 @@
 package job
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -204,10 +205,7 @@ func IDOfChoice(account string, chosen PublicID) ID {
 
 // PublicID returns the public id of the job.
 func (j Job) PublicID() PublicID {
-	if j.Chosen != "" {
-		return j.Chosen
-	}
-	return PublicID(j.ID)
+	return cmp.Or(j.Chosen, PublicID(j.ID))
 }
 
 // IDs returns the id of the job for operators, followed by the public id if it differs.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
-	"github.com/millrace-dev/millrace/internal/pause"
+	"github.com/millrace-dev/millrace/internal/fault/pause"
 )
 
 // Yield says how a gate of intents gives way: the work that an intent starts can wait, the client of a request cannot. While

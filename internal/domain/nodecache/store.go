@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/millrace-dev/millrace/internal/pause"
+	"github.com/millrace-dev/millrace/internal/fault/pause"
 )
 
 // Store keeps entries by account and key. It need not be durable: nodes without an entry run again.

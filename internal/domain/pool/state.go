@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -138,9 +139,7 @@ func (s *State) change(event any, at time.Time) {
 		if m := s.Machine(e.Machine); m != nil {
 			m.Phase, m.Server, m.JoinedAt = Joined, e.Server, at
 			took := at.Sub(m.RequestedAt).Seconds()
-			if s.Boot == 0 {
-				s.Boot = took
-			}
+			s.Boot = cmp.Or(s.Boot, took)
 			s.Boot += (took - s.Boot) / 4
 		}
 		s.Classes, s.Failures, s.Problem = e.Classes, 0, ""

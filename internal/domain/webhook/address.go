@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"net"
 	"net/netip"
 	"net/url"
@@ -51,9 +52,7 @@ func checkAddress(text string, allow []string) (host string, err error) {
 
 func hostPort(u *url.URL) string {
 	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
+	port = cmp.Or(port, map[string]string{"http": "80", "https": "443"}[u.Scheme])
 	return net.JoinHostPort(u.Hostname(), port)
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/queue"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/pause"
+	"github.com/millrace-dev/millrace/internal/fault/pause"
 )
 
 // DispatcherDeps are the dependencies of a Dispatcher.

@@ -2,6 +2,7 @@ package node
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -271,9 +272,7 @@ func (d *Definition) addInput(in Input, schemaV3 bool, offers *offered) error {
 func (d *Definition) addOutputs(outputs []Output) {
 	for _, out := range outputs {
 		name := out.Name
-		if name == "" {
-			name = string(out.Type)
-		}
+		name = cmp.Or(name, string(out.Type))
 		d.Output = append(d.Output, out.Type)
 		d.OutputIsList = append(d.OutputIsList, out.IsList)
 		d.OutputName = append(d.OutputName, name)

@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/millrace-dev/millrace/internal/engine/graph"
@@ -34,10 +35,7 @@ func (t *typeFinder) ofEdge(reader int, input string, link graph.Link) node.Type
 			return declared
 		}
 	}
-	if kind == "" {
-		return node.Any
-	}
-	return kind
+	return cmp.Or(kind, node.Any)
 }
 
 // ofOutput returns the declared type of an output. An output that takes the type of an input gets the type of the

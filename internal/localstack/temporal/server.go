@@ -6,6 +6,7 @@ package temporal
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -93,9 +94,7 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 
 func (o Options) arguments() []string {
 	database := o.Database
-	if database == "" {
-		database = "temporal"
-	}
+	database = cmp.Or(database, "temporal")
 	args := []string{
 		"-postgres-host", o.Postgres.Host, "-postgres-port", strconv.Itoa(o.Postgres.Port), "-postgres-user", o.Postgres.User,
 		"-database", database, "-frontend-addr", o.Address, "-ui-addr", o.UIAddress, "-namespace", o.Namespace,

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -173,9 +174,7 @@ func nodeDifferences(a, b History) []NodeDifference {
 	out := []NodeDifference{}
 	for _, id := range keysOf(sa, sb) {
 		d := NodeDifference{Node: id, Class: sa[id].Class, StateA: sa[id].State, StateB: sb[id].State, TookA: sa[id].Took, TookB: sb[id].Took}
-		if d.Class == "" {
-			d.Class = sb[id].Class
-		}
+		d.Class = cmp.Or(d.Class, sb[id].Class)
 		out = append(out, d)
 	}
 	return out

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -41,10 +42,7 @@ func writeDivergence(p *terminal.Printer, at *inspect.Divergence) {
 }
 
 func eventOrEnd(event string) string {
-	if event == "" {
-		return "(ends before)"
-	}
-	return event
+	return cmp.Or(event, "(ends before)")
 }
 
 func writeDifferences(p *terminal.Printer, title string, all []inspect.Difference) {
@@ -93,8 +91,5 @@ func change(d inspect.NodeDifference) string {
 }
 
 func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
+	return cmp.Or(s, "-")
 }

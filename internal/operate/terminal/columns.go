@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -66,8 +67,5 @@ func When(at *time.Time) string {
 
 // OrDash formats a text for lists, and an empty text as "-".
 func OrDash(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
+	return cmp.Or(text, "-")
 }

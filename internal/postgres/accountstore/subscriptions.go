@@ -40,7 +40,8 @@ func (s *Subscriptions) Change(ctx context.Context, c account.Change) (account.A
 			}
 			changes.Queue(`update accounts set tier = $2, active = $3, router = $4, router_models = $5, router_denied = $6, suspended = $7,
 				storage_limit = $8, server_labels = $9 where id = $1`,
-				a.ID, a.Tier, a.Active, !a.Access.Off, a.Access.Models, noNil(a.Access.Denied), a.Suspended, a.Storage, a.Labels.Allowed)
+				a.ID, a.Tier, a.Active, !a.Access.Off, a.Access.Models, append([]string{}, a.Access.Denied...),
+				a.Suspended, a.Storage, a.Labels.Allowed)
 			return changes.Append(eventlog.AppendTo(account.Stream(a.ID), a.ID,
 				eventlog.Meta{Actor: c.Actor, Reason: c.Reason, RequestID: c.RequestID}, events...))
 		},
@@ -94,11 +95,3 @@ func subscriptionEvents(a *account.Account, c account.Change) []eventlog.Event {
 }
 
 func sameLimit(a, b *int64) bool { return a == nil && b == nil || a != nil && b != nil && *a == *b }
-
-// noNil returns an empty list for nil, so that the column is not null.
-func noNil(list []string) []string {
-	if list == nil {
-		return []string{}
-	}
-	return list
-}

@@ -6,6 +6,7 @@
 package admission
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -212,9 +213,7 @@ func (a *Admission[U]) Accounts(ctx context.Context, pool *pgxpool.Pool, after s
 // RunningAfter returns up to limit units that have had a slot for at least age and wait for no intent, in order of
 // their ids from the first one after the given id ("" = from the start). Paging visits every unit.
 func (a *Admission[U]) RunningAfter(ctx context.Context, pool *pgxpool.Pool, after string, age time.Duration, limit int) ([]U, error) {
-	if after == "" {
-		after = uuid.Nil.String()
-	}
+	after = cmp.Or(after, uuid.Nil.String())
 	return a.rows(ctx, pool, a.running, after, age, limit)
 }
 

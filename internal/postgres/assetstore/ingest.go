@@ -1,6 +1,7 @@
 package assetstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -63,9 +64,7 @@ func foundAppend(account string, id asset.ID, found any) eventlog.Append {
 // Uningested returns up to limit assets, in order of their ids from the first one after the given id, whose ingestion
 // has been unfinished for at least age and waits for no intent.
 func (s *Store) Uningested(ctx context.Context, after asset.ID, age time.Duration, limit int) ([]asset.IngestRef, error) {
-	if after == "" {
-		after = asset.ID(uuid.Nil.String())
-	}
+	after = cmp.Or(after, asset.ID(uuid.Nil.String()))
 	return postgres.Collect(ctx, s.pool, "look for ingestions that are not done", func(row pgx.CollectableRow) (asset.IngestRef, error) {
 		var ref asset.IngestRef
 		return ref, row.Scan(&ref.Asset, &ref.Account, &ref.Size)

@@ -1,6 +1,7 @@
 package assetstore
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -191,9 +192,7 @@ func (s *Store) Reference(ctx context.Context, n asset.New) (made asset.Stored, 
 // the new asset too.
 func (s *Store) refer(ctx context.Context, tx postgres.Tx, c *eventstore.Changes, n newRow, st *bytesState) (m created, err error) {
 	n.Size, n.Width, n.Height = st.size, st.width, st.height
-	if n.ContentType == "" {
-		n.ContentType = st.kind
-	}
+	n.ContentType = cmp.Or(n.ContentType, st.kind)
 	if n.known, _, _, err = s.known(ctx, tx, st, n.Size); err != nil {
 		return created{}, err
 	}

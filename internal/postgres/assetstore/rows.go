@@ -179,8 +179,8 @@ func (r *assetRows) write(c *eventstore.Changes) {
 		c.Queue(`insert into asset_public_ids (account, public_id, asset_id) values ($1, $2, $3) on conflict do nothing`,
 			r.account, chosen[0], chosen[1])
 	}
-	postgres.ScanInto(c.Queue(insertAssets, r.account, r.ids, r.hashes, r.sizes, r.kinds, r.paths, r.folders, r.subfolders, r.filenames, r.named,
-		r.tags, r.deadlines, r.widths, r.heights, r.thumbnails, r.open, r.jobs, r.runs, r.nodes, r.indices, r.operators,
+	postgres.ScanInto(c.Queue(insertAssets, r.account, r.ids, r.hashes, r.sizes, r.kinds, r.paths, r.folders, r.subfolders, r.filenames,
+		r.named, r.tags, r.deadlines, r.widths, r.heights, r.thumbnails, r.open, r.jobs, r.runs, r.nodes, r.indices, r.operators,
 	), &r.createdAt)
 	accountstore.QueueWithin(c, r.account, r.limit, r.size)
 	c.Queue(usualPlans)

@@ -1,6 +1,7 @@
 package assetstore
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -173,9 +174,7 @@ func (t *tasks[Request, Start, Result, Failure]) Restart(ctx context.Context, re
 // and wait for no intent.
 func (t *tasks[Request, Start, Result, Failure]) Unfinished(ctx context.Context, after task.ID, age time.Duration, limit int,
 ) ([]task.Ref, error) {
-	if after == "" {
-		after = task.ID(uuid.Nil.String())
-	}
+	after = cmp.Or(after, task.ID(uuid.Nil.String()))
 	word := string(t.types.Kind)
 	scan := func(row pgx.CollectableRow) (ref task.Ref, err error) {
 		return ref, row.Scan(&ref.Task, &ref.Account, &ref.Bytes)

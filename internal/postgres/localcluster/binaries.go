@@ -3,6 +3,7 @@
 package localcluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -161,9 +162,7 @@ func errMissing(configured string) error {
 // install returns the command that installs PostgreSQL on this machine; version "" = the usual one.
 func install(version string) string {
 	if runtime.GOOS == "darwin" {
-		if version == "" {
-			version = "16"
-		}
+		version = cmp.Or(version, "16")
 		return "brew install postgresql@" + version
 	}
 	if version != "" {

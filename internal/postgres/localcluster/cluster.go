@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/child"
-	"github.com/millrace-dev/millrace/internal/pause"
+	"github.com/millrace-dev/millrace/internal/fault/pause"
 )
 
 // Options tune a cluster. The zero value is right for data that matters.

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/child"
-	"github.com/millrace-dev/millrace/internal/pause"
+	"github.com/millrace-dev/millrace/internal/fault/pause"
 )
 
 // initialize creates the data directory unless it exists. It creates the directory under another name and renames it

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/millrace-dev/millrace/internal/pause"
+	"github.com/millrace-dev/millrace/internal/fault/pause"
 )
 
 // endOrphans kills the processes that a killed server left in the data directory. They hold its shared memory,

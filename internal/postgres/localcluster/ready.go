@@ -4,6 +4,7 @@ package localcluster
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,10 +85,7 @@ func (c *Cluster) CreateDatabase(ctx context.Context, name string) error {
 }
 
 func (c *Cluster) logFile() string {
-	if c.opts.LogFile != "" {
-		return c.opts.LogFile
-	}
-	return filepath.Join(c.dir, "postgres.log")
+	return cmp.Or(c.opts.LogFile, filepath.Join(c.dir, "postgres.log"))
 }
 
 // openLog starts a new log and keeps the previous one, so that the logs are bounded by two runs and the reason of a

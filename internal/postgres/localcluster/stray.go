@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/millrace-dev/millrace/internal/pause"
+	"github.com/millrace-dev/millrace/internal/fault/pause"
 )
 
 // stopStray stops a server that a killed owner left on the data directory. The server has no other owner, because the

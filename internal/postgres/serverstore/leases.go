@@ -157,7 +157,8 @@ func queueFence(q *pgx.Batch, l server.Lease, result json.RawMessage, mine *bool
 			string(l.Job), l.Run, l.Unit, l.Fence), mine)
 		return
 	}
-	postgres.FindInto(q.Queue(`with ended as (update comfyui_leases set result = $5, until = now() where job = $1 and run = $2 and unit = $3 and fence = $4
+	postgres.FindInto(q.Queue(`with ended as (update comfyui_leases set result = $5, until = now()
+		where job = $1 and run = $2 and unit = $3 and fence = $4
 		returning server, models),
 		loaded as (update comfyui_servers s set models = e.models from ended e where s.id = e.server and e.models <> '{}')
 		select from ended`, string(l.Job), l.Run, l.Unit, l.Fence, result), mine)
@@ -174,7 +175,8 @@ func (st *Store) Drop(ctx context.Context, l server.Lease) error {
 // OfSegments returns the existing leases of segments.
 func (st *Store) OfSegments(ctx context.Context, keys []server.Key) ([]server.Lease, error) {
 	jobs, runs, units := columnsOf(keys)
-	return st.leases(ctx, "read leases", `where (job, run, unit) in (select * from unnest($1::text[], $2::int[], $3::int[]))`, jobs, runs, units)
+	return st.leases(ctx, "read leases", `where (job, run, unit) in (select * from unnest($1::text[], $2::int[], $3::int[]))`,
+		jobs, runs, units)
 }
 
 // Sweep deletes expired leases and waits.

@@ -110,19 +110,13 @@ func queueLease(c *eventstore.Changes, p server.Placement, made *[]server.Lease)
 			until = excluded.until, since = excluded.since, reason = excluded.reason, models = excluded.models, result = null, copying = false
 			where l.fence <= $11
 		returning `+leaseColumns,
-		string(w.Job), w.Run, w.Unit, w.Account, string(p.Server.ID), w.Attempt, w.Holder, LeaseFor, p.Reason, orEmpty(w.Models), w.Fence).
+		string(w.Job), w.Run, w.Unit, w.Account, string(p.Server.ID), w.Attempt, w.Holder, LeaseFor, p.Reason,
+		append([]string{}, w.Models...), w.Fence).
 		Query(func(rows pgx.Rows) error {
 			granted, err := pgx.CollectRows(rows, scanLease)
 			*made = append(*made, granted...)
 			return err
 		})
-}
-
-func orEmpty(list []string) []string {
-	if list == nil {
-		return []string{}
-	}
-	return list
 }
 
 // queueReasons queues the statement that records why segments keep waiting.

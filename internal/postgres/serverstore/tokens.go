@@ -33,7 +33,7 @@ func (st *Store) AddToken(ctx context.Context, t server.Token, hash server.Token
 		Decide: func(_ context.Context, _ postgres.Tx, c *eventstore.Changes) error {
 			c.Queue(`insert into comfyui_tokens (id, name, prefix, hash, created_at, price, hosts, pool, labels)
 				values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-				t.ID, t.Name, t.Prefix, hash[:], t.CreatedAt, t.Price, orEmpty(t.Hosts), t.Pool, orEmpty(t.Labels))
+				t.ID, t.Name, t.Prefix, hash[:], t.CreatedAt, t.Price, append([]string{}, t.Hosts...), t.Pool, append([]string{}, t.Labels...))
 			return record(c, t, by, server.TypeTokenCreated, server.TokenCreatedV1{ID: t.ID, Name: t.Name, Hosts: t.Hosts, Price: t.Price})
 		},
 	})

@@ -66,9 +66,7 @@ func (o Options) withDefaults() Options {
 	o.Memory = cmp.Or(o.Memory, defaultMemory)
 	o.MaxUpload = cmp.Or(o.MaxUpload, defaultMaxUpload)
 	o.LargeFile = cmp.Or(o.LargeFile, defaultLargeFile)
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return o
 }
 

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
-	"github.com/millrace-dev/millrace/internal/pause"
+	"github.com/millrace-dev/millrace/internal/fault/pause"
 	"github.com/millrace-dev/millrace/internal/sim/comfyui/classes"
 )
 

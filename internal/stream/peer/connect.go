@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/millrace-dev/millrace/internal/pause"
+	"github.com/millrace-dev/millrace/internal/fault/pause"
 )
 
 // Run announces this process and stays connected to its peers until ctx ends.

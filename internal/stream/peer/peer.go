@@ -4,6 +4,7 @@
 package peer
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -70,9 +71,7 @@ func New(directory Directory, opts Options) (*Bus, error) {
 	if opts.Refresh <= 0 {
 		opts.Refresh = defaultRefresh
 	}
-	if opts.Log == nil {
-		opts.Log = slog.New(slog.DiscardHandler)
-	}
+	opts.Log = cmp.Or(opts.Log, slog.New(slog.DiscardHandler))
 	return &Bus{
 		local: stream.NewLocal(), directory: directory, opts: opts,
 		client: &http.Client{}, streams: map[string]*outgoing{},

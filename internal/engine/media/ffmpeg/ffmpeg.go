@@ -5,6 +5,7 @@ package ffmpeg
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,10 +54,7 @@ func Find(name string) (*Tool, error) {
 }
 
 func orElse(text, or string) string {
-	if text == "" {
-		return or
-	}
-	return text
+	return cmp.Or(text, or)
 }
 
 // containers lists the containers that are read. Playlists and scripts are left out, because they name other files.

@@ -4,6 +4,7 @@
 package bucket
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -99,9 +100,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	if err := os.MkdirAll(opts.Spool, 0o700); err != nil {
 		return nil, fmt.Errorf("spool folder: %w", err)
 	}
-	if opts.Log == nil {
-		opts.Log = slog.Default()
-	}
+	opts.Log = cmp.Or(opts.Log, slog.Default())
 	s := &Store{client: client, opts: opts, locks: opts.Locks}
 	if s.sse, err = opts.serverSide(); err != nil {
 		return nil, err

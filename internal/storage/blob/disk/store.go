@@ -53,9 +53,7 @@ func Open(ctx context.Context, root string, opts Options) (*Store, error) {
 		root: root, log: opts.Log, verified: newVerifiedFiles(opts.VerifiedTTL), written: newVerifiedFiles(0),
 		datasync: datasync, dirsync: (*os.File).Sync,
 	}
-	if s.log == nil {
-		s.log = slog.Default()
-	}
+	s.log = cmp.Or(s.log, slog.Default())
 	for _, dir := range []string{s.blobs(), s.damaged()} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, fmt.Errorf("create the blob store: %w", err)
