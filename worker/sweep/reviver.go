@@ -165,7 +165,7 @@ func repeat(ctx context.Context, interval func() time.Duration, log *slog.Logger
 	for {
 		next := interval()
 		if pause.For(ctx, next*4/5+rand.N(next*2/5)) != nil { // jitter; not a secret
-			return nil
+			return nil //nolint:nilerr // ctx has ended
 		}
 		if err := round(ctx); err != nil && ctx.Err() == nil {
 			log.Warn("sweep not finished", "of", what, "error", err)

@@ -85,7 +85,7 @@ func (g *Gate) Run(ctx context.Context) error {
 		}
 		for rest := g.deliver(); rest > 0; rest = g.deliver() {
 			if pause.For(ctx, rest) != nil {
-				return nil
+				return nil //nolint:nilerr // ctx has ended
 			}
 		}
 	}
