@@ -87,7 +87,7 @@ func (r *Registration) checkModelsFolder() error {
 	if !filepath.IsAbs(r.ModelsFolder) || len(r.ModelsFolder) > maxFolder || strings.ContainsRune(r.ModelsFolder, 0) {
 		return fault.New(fault.Invalid, fault.CodeInvalidServer, "the models folder of a server must be an absolute path")
 	}
-	if r.Token != nil {
+	if r.Token != nil && !r.Own {
 		return fault.New(fault.Denied, fault.CodeInvalidServer, "a registration token may not name a models folder, into which Millrace writes")
 	}
 	r.ModelsFolder = filepath.Clean(r.ModelsFolder)

@@ -70,3 +70,13 @@ func TestMalformedHostsOfATokenAreRefused(t *testing.T) {
 	_, err := server.ParseHosts(make([]string, 33))
 	require.True(t, fault.Is(err, fault.Invalid))
 }
+
+// A token may not choose a folder into which Millrace writes; for a process of its own, Millrace has chosen it.
+func TestATokenNamesNoModelsFolder(t *testing.T) {
+	t.Parallel()
+	from := netip.MustParseAddr("127.0.0.1")
+	r := server.Registration{URL: "http://127.0.0.1:8188", Token: &server.Token{Name: "p-1"}, From: from, ModelsFolder: "/models"}
+	require.ErrorContains(t, r.Check(), "a registration token may not name a models folder")
+	r.Own = true
+	require.NoError(t, r.Check())
+}

@@ -184,6 +184,7 @@ type Registration struct {
 	ModelsFolder string // where Millrace puts weights; "" = it puts none
 
 	Token *Token     // token that registers it; nil = an operator or the configuration
+	Own   bool       // Millrace itself has started the process, and so chosen its models folder
 	From  netip.Addr // sender of the request of a token
 	By    By
 }

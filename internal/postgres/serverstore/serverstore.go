@@ -180,10 +180,10 @@ type registering struct {
 	other    string           // the server that the machine of a pool has registered, if any
 }
 
-// queue reads it. The token is locked, so that no registration follows its revocation.
+// queue reads it. The token is locked, so that no registration follows its revocation, and of two at the same time one sees the other.
 func (g *registering) queue(q *pgx.Batch, r server.Registration) {
 	if g.admitted = r.Token == nil; !g.admitted {
-		postgres.ScanInto(q.Queue(`select revoked_at is null from comfyui_tokens where id = $1 for share`, r.Token.ID), &g.admitted)
+		postgres.ScanInto(q.Queue(`select revoked_at is null from comfyui_tokens where id = $1 for no key update`, r.Token.ID), &g.admitted)
 		postgres.ScanInto(q.Queue(`select count(*), coalesce(max(url) filter (where token = $1 and $2), '')
 			from comfyui_servers where token is not null`, r.Token.ID, r.Token.Pool != ""), &g.byTokens, &g.other)
 	}
