@@ -168,6 +168,7 @@ func (in *Instance) openProcesses(ctx context.Context) (err error) {
 		in.own, err = processes.Open(ctx, processes.Options{
 			Dir: own.Dir, Python: own.Python, Args: own.Args, GPUs: own.GPUs, Count: own.Count, RecycleMemory: own.RecycleMemory,
 			RecyclePrompts: own.RecyclePrompts, Data: processDir(in.cfg), Silence: 2 * in.cfg.Servers.Silence, Log: in.log,
+			ForPools: own.Pool, Pools: in.OperatedPools().Store.Pools,
 		})
 	}
 	return err

@@ -35,6 +35,7 @@ type OwnServers struct {
 	Args   string // further arguments, separated by spaces
 	GPUs   string // all, none, or numbers separated by commas
 	Count  int    // processes on each GPU, or on the CPU
+	Pool   bool   // processes run for machines of pools of the kind process, and none without one
 
 	RecycleMemory  string // a share such as 80%, or bytes; "" = no limit
 	RecyclePrompts int    // 0 = no limit

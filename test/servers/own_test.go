@@ -3,6 +3,7 @@ package servers_test
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/comfyui/processes/processestest"
+	"github.com/millrace-dev/millrace/internal/domain/pool"
 	"github.com/millrace-dev/millrace/test/served"
 )
 
@@ -105,7 +107,87 @@ func TestProcessesThatMillraceStartsAndLooksAfter(t *testing.T) {
 	s.Stop()
 	delete(seen, 0) // no process ran at an address
 	for pid := range seen {
-		_, err := os.Stat("/proc/" + strconv.Itoa(pid))
-		require.ErrorIs(t, err, os.ErrNotExist, "process %d", pid)
+		require.False(t, alive(pid), "process %d", pid)
 	}
+}
+
+// alive reports whether a process runs.
+func alive(pid int) bool {
+	_, err := os.Stat("/proc/" + strconv.Itoa(pid))
+	return err == nil
+}
+
+// A pool of the kind process starts no process before it needs a machine, and ends it when the jobs have ended.
+func TestProcessesOfAPoolComeByDemandAndGo(t *testing.T) {
+	dir, python := processestest.Dir(t, 2, "")
+	t.Parallel()
+	s := &service{t: t}
+	s.Service = served.Start(t, served.Options{
+		Name: "mr-servers", Patience: 2 * patience, Lookup: settings{}.lookup,
+		Args: []string{
+			"--log", "warn", "--slots", "32", "--admin-token", adminToken, "--comfyui-dir", dir, "--comfyui-python", python, "--comfyui-pool",
+		},
+	})
+	file := filepath.Join(t.TempDir(), "pool.yaml")
+	write := func(lines string) string {
+		require.NoError(t, os.WriteFile(file, []byte("pool: process\nkind: process\n"+lines), 0o600))
+		return file
+	}
+	require.Contains(t, s.fails("pool", "apply", write("max: 1\nstart: start\n")), "start: a pool of the kind process has no such key")
+	require.Empty(t, s.processes())
+	write("max: 1\nidle: 10s\nwait: 1s\nlabels: [own]\n")
+	require.Contains(t, s.command("pool", "apply", file), "is created")
+	seen := map[int]bool{}
+	none := func() bool {
+		now := s.processes()
+		require.LessOrEqual(t, len(now), 1)
+		for _, pid := range now {
+			seen[pid] = true
+		}
+		return len(now) == 0 && len(s.machinesOf(pool.Process)) == 0
+	}
+	known := func() bool { return strings.Contains(s.get("/api/object_info/KSampler"), "sampler_name") }
+	s.await("the classes of a process", known)
+	s.await("the end of the process that showed them", none)
+
+	var ids []string
+	for i := range 3 {
+		extra := map[string]any{"millrace": map[string]any{"labels": []string{"own"}}}
+		ids = append(ids, s.submitWith(served.Text2Img(i+1, 300), extra))
+	}
+	s.await("a process", func() bool { return !none() && len(s.processes()) == 1 })
+	for address := range s.processes() {
+		require.Contains(t, s.command("servers", "logs", address, "--lines", "5"), "simulated ComfyUI on device")
+	}
+	for _, id := range ids {
+		require.Equal(t, "completed", s.ended(id), id)
+		require.Len(t, s.images(id), 1, "job %s", id)
+	}
+	s.await("no process", none)
+	require.NotEmpty(t, seen)
+	for pid := range seen {
+		require.False(t, alive(pid), "process %d", pid)
+	}
+	require.NotContains(t, s.command("events", "list", "--type", "machine.", "--json", "--limit", "100"), "machine.lost")
+
+	working := func(seed int) (last int) {
+		s.await("classes", known)
+		s.submitWith(served.Text2Img(seed, 3000), map[string]any{"millrace": map[string]any{"labels": []string{"own"}}})
+		s.await("a process that works", func() bool {
+			for _, pid := range s.processes() {
+				last = pid
+			}
+			return last > 0
+		})
+		return last
+	}
+	last := working(8)
+	s.command("pool", "rm", "process", "--reason", "test")
+	s.await("the end of the pool", func() bool { return !strings.Contains(s.command("pool", "list"), "process") })
+	require.False(t, alive(last), "it ends with the pool")
+
+	require.Contains(t, s.command("pool", "apply", file), "is created")
+	last = working(9)
+	s.Stop()
+	require.False(t, alive(last), "it ends with Millrace")
 }

@@ -104,6 +104,8 @@ func ownServerFlags(o *config.OwnServers, f *pflag.FlagSet) {
 	f.StringVar(&o.Args, "comfyui-args", o.Args, "further arguments of these processes, separated by spaces")
 	f.StringVar(&o.GPUs, "comfyui-gpus", o.GPUs, "GPUs of these processes: all, none, or numbers such as 0,1")
 	f.IntVar(&o.Count, "comfyui-count", o.Count, "processes on each GPU, or on the CPU if there is no GPU")
+	f.BoolVar(&o.Pool, "comfyui-pool", o.Pool,
+		"start one of these processes when a pool of the kind process needs a machine, and none before (docs/machines.md)")
 	f.StringVar(&o.RecycleMemory, "comfyui-recycle-memory", o.RecycleMemory,
 		"restart a process that has more memory, such as 80% or 24GiB, after its segment; default: never")
 	f.IntVar(&o.RecyclePrompts, "comfyui-recycle-prompts", o.RecyclePrompts,

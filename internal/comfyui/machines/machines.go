@@ -1,6 +1,6 @@
-// Package machines starts, stops and lists the machines of pools by their providers: commands, webhooks and Deployments of Kubernetes. It
-// promises that each machine is started once, that none is stopped while it works, and that nothing that a provider answers gets into
-// events, logs or errors, except for ids. Package pool decides what is started and stopped.
+// Package machines starts, stops and lists the machines of pools by their providers: commands, webhooks, Deployments of Kubernetes, and
+// workers that start processes. It promises that each machine is started once, that none is stopped while it works, and that nothing that
+// a provider answers gets into events, logs or errors, except for ids. Package pool decides what is started and stopped.
 package machines
 
 import (
@@ -36,6 +36,7 @@ type Servers interface {
 	Remove(ctx context.Context, id server.ID, by server.By) error
 	AddToken(ctx context.Context, t server.Token, hash server.TokenHash, by server.By) (server.Token, error)
 	Tokens(ctx context.Context) ([]server.Token, error)
+	RevokeToken(ctx context.Context, ref string, by server.By) (server.Token, error)
 	Register(ctx context.Context, r server.Registration, sealed []byte) (*server.Server, error)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -28,6 +29,9 @@ type registry struct {
 	servers []*server.Server
 	work    []pool.Work
 	joined  []string // addresses of servers that the keeper has registered, with their machines
+
+	revoked  map[string]*time.Time // tokens
+	stopping func()                // called when a token is revoked; nil = nothing happens
 }
 
 func (r *registry) Pool(context.Context, string) (pool.Pool, error) {
@@ -49,9 +53,23 @@ func (r *registry) Tokens(context.Context) (all []server.Token, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, name := range r.tokens {
-		all = append(all, server.Token{Name: name, Pool: "p"})
+		all = append(all, server.Token{ID: "token-" + name, Name: name, Pool: "p", RevokedAt: r.revoked[name]})
 	}
 	return all, nil
+}
+
+func (r *registry) RevokeToken(_ context.Context, ref string, _ server.By) (t server.Token, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !slices.Contains(r.tokens, ref) {
+		return t, server.UnknownToken()
+	}
+	now := time.Now()
+	r.revoked[ref] = &now
+	if r.stopping != nil {
+		r.stopping()
+	}
+	return t, nil
 }
 
 func (r *registry) Register(_ context.Context, s server.Registration, _ []byte) (*server.Server, error) {
@@ -91,7 +109,7 @@ type bench struct {
 
 func keep(t *testing.T, by pool.Provider) *bench {
 	t.Helper()
-	r := &registry{p: pool.Pool{Name: "p", Provider: by}}
+	r := &registry{p: pool.Pool{Name: "p", Provider: by}, revoked: map[string]*time.Time{}}
 	r.p.State = r.p.After(pool.AppliedV1{Terms: pool.Terms{Max: 3, Join: time.Hour}, Classes: "c"}, time.Now())
 	r.p.State = r.p.After(pool.RequestedV1{Machine: "p-1"}, time.Now())
 	log := &strings.Builder{}
@@ -155,4 +173,47 @@ func TestAStartThatWasInterruptedIsNotRepeated(t *testing.T) {
 	b.p.State = b.p.After(pool.RequestedV1{Machine: "p-2"}, time.Now())
 	require.NoError(t, b.Start(t.Context(), "p", "p-2"))
 	require.Contains(t, b.p.Machine("p-2").Cause, "switched off")
+}
+
+// A machine of the kind process is a token, and then the server that a worker registers with it.
+func TestMachinesThatAreProcesses(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		phase   server.Phase // of the process of its server; "" = no worker has taken it
+		ends    bool         // when it is to stop
+		stopped bool
+	}{
+		"it runs":                {server.PhaseRunning, true, true},
+		"it is restarted":        {server.PhaseStopped, true, true},
+		"it has ended":           {server.PhaseEnded, false, true},
+		"no worker has taken it": {"", false, true},
+		"its worker has died":    {server.PhaseRunning, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := keep(t, pool.Provider{Kind: pool.Process})
+			b.Allowed = false // it names no program
+			b.starts(t, "p-1", "")
+			process := &server.Process{Phase: test.phase}
+			if test.phase != "" {
+				b.servers = []*server.Server{{ID: "s", Token: "token-p-1", Process: process}}
+				b.work = []pool.Work{{Machine: "p-1", Server: "s", Segments: 2, Seconds: 7}}
+			}
+			if test.ends {
+				b.stopping = func() { process.Phase = server.PhaseEnded }
+			}
+			err := b.Stop(t.Context(), "p", "p-1")
+			require.NotNil(t, b.revoked["p-1"], "no worker may take it any more")
+			if !test.stopped {
+				require.ErrorContains(t, err, "its stop order took longer than 5s")
+				require.NotNil(t, b.p.Machine("p-1"))
+				b.servers = nil // its registration has expired
+				err = b.Stop(t.Context(), "p", "p-1")
+			}
+			require.NoError(t, err)
+			require.Nil(t, b.p.Machine("p-1"))
+			require.Empty(t, b.servers)
+			require.Equal(t, int64(len(b.work))*7, b.p.Ended[0].Work)
+		})
+	}
 }

@@ -42,7 +42,7 @@ const (
 
 // provider returns the provider of a pool, and the name of its calls.
 func (k *Keeper) provider(p pool.Pool) (by provider, calls string, err error) {
-	if kind := p.Of(); kind != pool.Webhook && !k.Allowed {
+	if kind := p.Of(); kind != pool.Webhook && kind != pool.Process && !k.Allowed {
 		return nil, "", failure("pools of the kind " + string(kind) + " are switched off: set MILLRACE_POOL_COMMANDS=true")
 	}
 	switch p.Of() {
@@ -51,6 +51,8 @@ func (k *Keeper) provider(p pool.Pool) (by provider, calls string, err error) {
 	case pool.Kubernetes:
 		c, err := openCluster(p)
 		return c, "request", err
+	case pool.Process:
+		return process{k.Servers, p.Name}, "order", nil
 	case pool.Command:
 	}
 	return command{p.Provider}, "command", nil

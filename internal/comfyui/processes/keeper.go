@@ -20,6 +20,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/child"
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/pool"
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -32,6 +33,7 @@ type Registry interface {
 	Server(ctx context.Context, ref string) (*server.Server, error)
 	Remove(ctx context.Context, id server.ID, by server.By) error
 	RecordProcess(ctx context.Context, id server.ID, p server.Process, eventType string, data any) error
+	Tokens(ctx context.Context) ([]server.Token, error)
 }
 
 // View returns the servers as this process last saw them.
@@ -56,12 +58,17 @@ type note struct {
 	URL  string `json:"url"`
 	Port int    `json:"port"`
 	PID  int    `json:"pid"`
+
+	Machine bool `json:"machine,omitempty"` // it ran for a machine of a pool
 }
 
 // Open checks the options and ends what an earlier process left behind. It starts nothing. Without a directory there is nothing to
 // keep: it returns nil.
 func Open(ctx context.Context, o Options) (*Keeper, error) {
-	if o.Dir == "" {
+	switch {
+	case o.Dir == "" && o.ForPools:
+		return nil, invalid("--comfyui-pool starts the processes of --comfyui-dir for pools: give the directory, too")
+	case o.Dir == "":
 		return nil, nil
 	}
 	c, err := o.check(ctx)
@@ -112,9 +119,59 @@ func (k *Keeper) Run(ctx context.Context, data string, registry Registry, view V
 	}
 	group, ctx := errgroup.WithContext(ctx) // what a slot cannot prepare ends the others, and Millrace says so
 	for _, s := range k.slots {
-		group.Go(func() error { return s.run(ctx) })
+		if !k.ForPools {
+			group.Go(func() error { return s.run(ctx) })
+		}
+	}
+	for k.ForPools && pause.For(ctx, tick) == nil {
+		if err := k.assign(ctx, group); err != nil && ctx.Err() == nil {
+			k.Log.Warn("machines of pools were not looked for; it will be retried", "error", err)
+		}
 	}
 	return group.Wait()
+}
+
+// assign gives free slots the machines of pools that have no server, and ends the processes of machines that are to stop: their tokens are
+// revoked or gone.
+func (k *Keeper) assign(ctx context.Context, group *errgroup.Group) error {
+	pools, err := k.Pools(ctx)
+	if err != nil {
+		return err
+	}
+	open, err := k.registry.Tokens(ctx) // oldest first
+	if err != nil {
+		return err
+	}
+	open = slices.DeleteFunc(open, func(t server.Token) bool { return t.Pool == "" || t.RevokedAt != nil })
+	var free []*slot
+	taken := map[string]bool{}
+	for _, s := range k.slots {
+		switch t := s.machine.Load(); {
+		case t == nil:
+			free = append(free, s)
+		case slices.ContainsFunc(open, func(o server.Token) bool { return o.ID == t.ID }):
+			taken[t.ID] = true
+		default:
+			s.end()
+		}
+	}
+	for _, row := range k.view() {
+		taken[row.Token] = true
+	}
+	open = slices.DeleteFunc(open, func(t server.Token) bool {
+		waits := func(p pool.Pool) bool {
+			m := p.Machine(t.Name)
+			return p.Of() == pool.Process && m != nil && (m.Phase == pool.Requested || m.Phase == pool.Starting)
+		}
+		return taken[t.ID] || !slices.ContainsFunc(pools, waits)
+	})
+	for i, s := range free[:min(len(free), len(open))] {
+		var running context.Context
+		running, s.end = context.WithCancel(ctx)
+		s.machine.Store(&open[i])
+		group.Go(func() error { return s.work(running) })
+	}
+	return nil
 }
 
 // SegmentEnded counts the prompt of a segment that has ended, as an event says. A nil Keeper counts none.
@@ -130,11 +187,11 @@ func (k *Keeper) SegmentEnded(types *eventlog.Registry, e eventlog.Recorded) {
 	}
 }
 
-// removeFormer removes servers whose processes are not to be started again.
+// removeFormer removes servers whose processes are not to be started again: those of machines are not.
 func (k *Keeper) removeFormer(ctx context.Context) error {
 	k.mu.Lock()
 	former := slices.DeleteFunc(slices.Clone(k.notes), func(n note) bool {
-		return slices.ContainsFunc(k.slots, func(s *slot) bool { return s.name == n.Name })
+		return !k.ForPools && !n.Machine && slices.ContainsFunc(k.slots, func(s *slot) bool { return s.name == n.Name })
 	})
 	k.notes = slices.DeleteFunc(k.notes, func(n note) bool { return slices.Contains(former, n) })
 	k.mu.Unlock()
@@ -145,7 +202,12 @@ func remove(ctx context.Context, registry Registry, former []note) error {
 	var errs []error
 	for _, n := range former {
 		s, err := registry.Server(ctx, n.URL)
-		if err == nil && s.Process != nil {
+		switch {
+		case err != nil || s.Process == nil:
+		case s.Token != "" && s.SeenAt != nil: // its pool counts what it has done, and removes it
+			s.Process.Phase = server.PhaseEnded
+			err = registry.RecordProcess(ctx, s.ID, *s.Process, "", nil)
+		default:
 			err = registry.Remove(ctx, s.ID, server.By{Actor: "host", Reason: "its process is not started any more"})
 		}
 		if !fault.Is(err, fault.NotFound) {

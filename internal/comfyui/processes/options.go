@@ -18,6 +18,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/child"
 	"github.com/millrace-dev/millrace/internal/config/amount"
+	"github.com/millrace-dev/millrace/internal/domain/pool"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -32,6 +33,10 @@ type Options struct {
 	// memory or a number of bytes, and a number of prompts; "" and 0 = never.
 	RecycleMemory  string
 	RecyclePrompts int
+
+	// ForPools starts a process for each machine of a pool of the kind process, and none without one. Pools returns the pools.
+	ForPools bool
+	Pools    func(context.Context) ([]pool.Pool, error)
 
 	Data    string        // directory of the processes' files
 	Silence time.Duration // how long a process may give no answer before it is restarted; 0 = 1 minute

@@ -25,6 +25,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/comfyui/processes"
 	"github.com/millrace-dev/millrace/internal/comfyui/processes/processestest"
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/pool"
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -62,6 +63,57 @@ type registry struct {
 	events []any
 	past   []*server.Server                                  // the rows with each process that was recorded, in order
 	refuse func(ctx context.Context, p server.Process) error // to record a process; nil = none is refused
+	tokens []server.Token                                    // of machines of the pool p
+}
+
+// order adds machines to the pool.
+func (r *registry) order(machines ...string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, m := range machines {
+		r.tokens = append(r.tokens, server.Token{ID: "token-" + m, Name: m, Pool: "p", Labels: []string{"of-p"}})
+	}
+}
+
+// revoke stops a machine.
+func (r *registry) revoke(machine string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := time.Now()
+	for i := range r.tokens {
+		if r.tokens[i].Name == machine {
+			r.tokens[i].RevokedAt = &now
+		}
+	}
+}
+
+func (r *registry) Tokens(context.Context) ([]server.Token, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.tokens), nil
+}
+
+// pools returns the pool p, and one of another kind with the same machines.
+func (r *registry) pools(context.Context) ([]pool.Pool, error) {
+	all, err := r.Tokens(context.Background())
+	p := pool.Pool{Name: "p", Provider: pool.Provider{Kind: pool.Process}}
+	for _, t := range all {
+		if !strings.HasPrefix(t.Name, "other") {
+			p.Machines = append(p.Machines, pool.Machine{ID: t.Name, Handle: t.Name, Phase: pool.Starting})
+		}
+	}
+	other := pool.Pool{Name: "other", State: pool.State{Machines: []pool.Machine{{ID: "other-1", Phase: pool.Starting}}}}
+	return []pool.Pool{other, p}, err
+}
+
+// of returns the server of a machine if its process is in a phase, or nil.
+func (r *registry) of(machine string, phase server.Phase) *server.Server {
+	for _, row := range r.view() {
+		if row.Token == "token-"+machine && row.Process != nil && row.Process.Phase == phase {
+			return row
+		}
+	}
+	return nil
 }
 
 func (r *registry) Register(_ context.Context, reg server.Registration, _ []byte) (*server.Server, error) {
@@ -70,12 +122,21 @@ func (r *registry) Register(_ context.Context, reg server.Registration, _ []byte
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	token := ""
+	if reg.Token != nil {
+		token = reg.Token.ID
+	}
 	for _, s := range r.rows {
 		if s.URL == reg.URL {
 			return s, nil
 		}
+		if token != "" && s.Token == token {
+			return nil, fault.New(fault.Conflict, fault.CodeServerExists, "the machine %s has a server", reg.Token.Name)
+		}
 	}
-	s := &server.Server{ID: server.NewID(), URL: reg.URL, Health: server.Answers, ModelsFolder: reg.ModelsFolder}
+	s := &server.Server{
+		ID: server.NewID(), URL: reg.URL, Health: server.Answers, ModelsFolder: reg.ModelsFolder, Token: token, Labels: reg.Labels,
+	}
 	r.rows[s.ID] = s
 	return s, nil
 }
@@ -166,10 +227,12 @@ func keep(t *testing.T, o processes.Options) *kept {
 	return keepIn(t, o, &registry{})
 }
 
-// keepIn is keep with an empty registry.
+// keepIn is keep with a registry.
 func keepIn(t *testing.T, o processes.Options, r *registry) *kept {
 	t.Helper()
-	r.rows = map[server.ID]*server.Server{}
+	if r.rows == nil {
+		r.rows = map[server.ID]*server.Server{}
+	}
 	k, err := processes.Open(t.Context(), o)
 	require.NoError(t, err)
 	s := &kept{registry: r, Keeper: k, t: t, data: o.Data}
@@ -488,8 +551,7 @@ func TestATakenPortIsReplaced(t *testing.T) {
 func TestNothingOutlivesAKilledKeeper(t *testing.T) {
 	t.Parallel()
 	o := options(t, 0, `sleep 3600 & echo $! > "$(dirname "$0")/child"`)
-	o.Log = nil
-	raw, err := json.Marshal(o)
+	raw, err := json.Marshal(map[string]string{"Dir": o.Dir, "Python": o.Python, "Data": o.Data})
 	require.NoError(t, err)
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), keeperMode+"="+string(raw))
@@ -548,6 +610,98 @@ func TestServersOfFormerProcessesAreRemoved(t *testing.T) {
 	require.NoError(t, none.Run(t.Context(), o.Data, k.registry, k.view, o.Log), "there is nothing left")
 }
 
+// Two keepers share the machines of a pool: each machine has one process, which ends with it, and there is none without a machine.
+func TestProcessesOfAPoolComeAndGoWithItsMachines(t *testing.T) {
+	t.Parallel()
+	r := &registry{}
+	r.order("other-1")
+	var keepers []*kept
+	for range 2 {
+		o := options(t, 0, "")
+		o.ForPools, o.Pools = true, r.pools
+		keepers = append(keepers, keepIn(t, o, r))
+	}
+	awaited := func(machine string, phase server.Phase) (row *server.Server) {
+		t.Helper()
+		require.Eventually(t, func() bool { row = r.of(machine, phase); return row != nil }, patience, 20*time.Millisecond, machine)
+		return row
+	}
+	r.order("p-1")
+	first := awaited("p-1", server.PhaseRunning)
+	require.Equal(t, []string{"of-p"}, first.Labels)
+	require.NotEmpty(t, first.ModelsFolder)
+	r.order("p-2", "p-3")
+	second := awaited("p-2", server.PhaseRunning)
+	require.NotEqual(t, first.Process.Log, second.Process.Log, "each runs in the slot of one keeper")
+	require.Len(t, r.view(), 2, "there are two slots, and no machine has two servers")
+
+	require.NoError(t, syscall.Kill(second.Process.PID, syscall.SIGKILL))
+	require.Eventually(t, func() bool {
+		row := r.of("p-2", server.PhaseRunning)
+		return row != nil && row.Process.Restarts == 1 && row.URL == second.URL
+	}, patience, 20*time.Millisecond, "a process that crashes is started again at its address")
+
+	r.revoke("p-1")
+	awaited("p-1", server.PhaseEnded)
+	require.False(t, runs(first.Process.PID))
+	third := awaited("p-3", server.PhaseRunning)
+	require.Equal(t, first.Process.Log, third.Process.Log, "it runs in the free slot")
+	require.NotEqual(t, first.URL, third.URL, "the last server is still registered")
+	require.Zero(t, third.Process.Restarts)
+	last := []*server.Server{r.of("p-2", server.PhaseRunning), third}
+	for _, k := range keepers {
+		k.stop()
+	}
+	for i, machine := range []string{"p-2", "p-3"} {
+		require.NotNil(t, r.of(machine, server.PhaseEnded))
+		require.False(t, runs(last[i].Process.PID))
+	}
+}
+
+// After a Millrace that was killed, a machine that has joined is over, and one that has not gets a new process.
+func TestMachinesOfAKilledKeeper(t *testing.T) {
+	t.Parallel()
+	o := options(t, 0, "")
+	o.Count = 2
+	r := &registry{}
+	o.ForPools, o.Pools = true, r.pools
+	r.order("p-1", "p-2")
+	k := keepIn(t, o, r)
+	running := func(machine string) func() bool {
+		return func() bool { return r.of(machine, server.PhaseRunning) != nil }
+	}
+	require.Eventually(t, running("p-1"), patience, 20*time.Millisecond)
+	require.Eventually(t, running("p-2"), patience, 20*time.Millisecond)
+	former := r.of("p-2", server.PhaseRunning)
+	k.stop()
+	now := time.Now()
+	r.change(func(s *server.Server) { // as if it had been killed
+		s.Process.Phase = server.PhaseRunning
+		if s.Token == "token-p-1" {
+			s.SeenAt = &now
+		}
+	})
+	again := keepIn(t, o, r)
+	require.Eventually(t, func() bool { return r.of("p-1", server.PhaseEnded) != nil }, patience, 20*time.Millisecond)
+	require.Eventually(t, func() bool {
+		row := r.of("p-2", server.PhaseRunning)
+		return row != nil && row.ID != former.ID
+	}, patience, 20*time.Millisecond)
+	again.stop()
+
+	o.ForPools = false // without pools, the processes of the machines are not taken over
+	always := keepIn(t, o, r)
+	require.Eventually(t, func() bool {
+		n := 0
+		for _, row := range always.view() {
+			if row.Token == "" && row.Process != nil && row.Process.Phase == server.PhaseRunning {
+				n++
+			}
+		}
+		return n == 2
+	}, patience, 20*time.Millisecond)
+}
+
 func TestBadOptionsAreRefused(t *testing.T) {
 	t.Parallel()
 	dir, python := processestest.Dir(t, 1, "")
@@ -560,6 +714,7 @@ func TestBadOptionsAreRefused(t *testing.T) {
 		"there is no GPU \"1\": torch finds 1, counted from 0":                       {Dir: dir, Python: python, GPUs: "0,1"},
 		"there is no GPU \"first\"":                                                  {Dir: dir, Python: python, GPUs: "first"},
 		"Millrace itself gives --port to each process":                               {Dir: dir, Python: python, Args: "--lowvram --port=8188"},
+		"--comfyui-pool starts the processes of --comfyui-dir":                       {ForPools: true},
 		"--comfyui-count must be":                                                    {Dir: dir, Python: python, Count: -1},
 		"--comfyui-recycle-memory takes a share such as 80%, or bytes such as 24GiB": {Dir: dir, Python: python, RecycleMemory: "a lot"},
 		"--comfyui-recycle-prompts must not":                                         {Dir: dir, Python: python, RecyclePrompts: -1},

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -48,6 +49,9 @@ type slot struct {
 	state             server.Process
 	id                atomic.Value // server.ID
 	prompts           atomic.Int64 // since the start of the process
+
+	machine atomic.Pointer[server.Token] // token of the machine that the process runs for; nil = none
+	end     context.CancelFunc           // ends the process with its machine
 }
 
 func newSlot(k *Keeper, name, device string) *slot {
@@ -69,6 +73,18 @@ func (s *slot) count(id server.ID) {
 type end struct {
 	cause, problem string
 	ran            time.Duration
+	taken          bool // its machine has another server, and so needs no process
+}
+
+// work runs a process for the machine of the slot until ctx ends, or another host has taken the machine. Then the slot is free.
+func (s *slot) work(ctx context.Context) error {
+	defer s.machine.Store(nil)
+	defer s.end()
+	s.state, s.port, s.url = server.Process{Host: s.host, Device: s.device, Log: s.state.Log}, 0, ""
+	s.id.Store(server.ID(""))
+	err := s.run(ctx)
+	s.enter(context.WithoutCancel(ctx), server.PhaseEnded, "its machine has stopped", "", nil)
+	return err
 }
 
 // run keeps a process running until ctx ends.
@@ -86,7 +102,7 @@ func (s *slot) run(ctx context.Context) error {
 	delays := pause.Doubling(firstWait, longestWait)
 	for {
 		e := s.once(ctx)
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || e.taken {
 			return nil
 		}
 		s.state.Restarts++
@@ -109,10 +125,12 @@ const lastOutput = time.Second
 func (s *slot) once(ctx context.Context) (e end) {
 	began := time.Now()
 	if err := s.begin(ctx); err != nil {
-		if ctx.Err() == nil {
+		e.taken = s.machine.Load() != nil && fault.CodeOf(err) == fault.CodeServerExists
+		if ctx.Err() == nil && !e.taken {
 			s.Log.Error("ComfyUI process did not start", "process", s.name, "error", err)
 		}
-		return end{problem: fault.Shorten(err.Error(), maxText)}
+		e.problem = fault.Shorten(err.Error(), maxText)
+		return e
 	}
 	s.Log.Info("ComfyUI process started", "process", s.name, "url", s.url, "pid", s.process.PID(), "log", s.log.path)
 	s.enter(ctx, server.PhaseStarting, s.state.Problem, server.TypeProcessStarted, server.ProcessStartedV1{
@@ -186,16 +204,21 @@ func (s *slot) begin(ctx context.Context) error {
 		defer r.Close()
 		io.Copy(s.log, r) //nolint:errcheck // the log takes everything
 	}()
-	if err := s.note(note{Name: s.name, URL: s.url, Port: s.port, PID: s.state.PID}); err != nil {
+	n := note{Name: s.name, URL: s.url, Port: s.port, PID: s.state.PID, Machine: s.machine.Load() != nil}
+	if err := s.note(n); err != nil {
 		s.stop(ctx, server.EndStopped) // nobody looks after it, and another one is started on its device
 		return err
 	}
 	return nil
 }
 
-// choosePort keeps the last port of the slot, so that its server stays the same one, unless another program has taken it.
+// choosePort keeps the last port of the slot, so that its server stays the same one, unless another program has taken it. The process of
+// a new machine gets a new one: the server of the last machine may still be registered.
 func (s *slot) choosePort(ctx context.Context) error {
 	last := s.noted(s.name)
+	if s.machine.Load() != nil {
+		last = note{URL: s.url, Port: s.port}
+	}
 	var listen net.ListenConfig
 	l, err := listen.Listen(ctx, "tcp", net.JoinHostPort(loopback, strconv.Itoa(last.Port)))
 	if err != nil && last.Port != 0 {
@@ -217,7 +240,8 @@ func (s *slot) choosePort(ctx context.Context) error {
 func (s *slot) register(ctx context.Context) error {
 	r := server.Registration{
 		URL: s.url, ExpiresIn: expiresIn, ModelsFolder: s.models(),
-		By: server.By{Actor: "host:" + s.host, Reason: "its process is started by --comfyui-dir"},
+		By:    server.By{Actor: "host:" + s.host, Reason: "its process is started by --comfyui-dir"},
+		Token: s.machine.Load(), Own: true, From: netip.MustParseAddr(loopback),
 	}
 	if err := r.Check(); err != nil {
 		return err

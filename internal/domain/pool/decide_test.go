@@ -229,6 +229,12 @@ func TestProvidersOfEachKindAreChecked(t *testing.T) {
 	s := pool.Spec{Terms: pool.Terms{Max: 1}, Provider: pool.Provider{Kind: pool.Command, Start: "a", Stop: "b {machine}", List: "c"}}
 	require.NoError(t, s.Check())
 	require.Empty(t, s.Kind, "as before there were kinds: a pool that is applied again does not change")
+	own := pool.Provider{Kind: pool.Process}
+	of := pool.Spec{Terms: pool.Terms{Max: 1}, Provider: own}
+	require.NoError(t, of.Check())
+	require.True(t, of.Named())
+	of.Hosts = []string{"10.0.0.1"}
+	require.ErrorContains(t, of.Check(), "hosts: a pool of the kind process has no such key")
 	for name, test := range map[string]struct {
 		of     pool.Provider
 		change func(*pool.Provider)
@@ -244,6 +250,8 @@ func TestProvidersOfEachKindAreChecked(t *testing.T) {
 		"a command for a webhook":   {webhook, func(p *pool.Provider) { p.Start = "start {machine}" }, "start: an https address"},
 		"a password in an address":  {webhook, func(p *pool.Provider) { p.Stop = "https://u:p@h/x" }, "stop: an https address"},
 		"a secret itself":           {webhook, func(p *pool.Provider) { p.Secret = "whsec_MDE=" }, "secret: the name of an environment variable"},
+		"a command for processes":   {own, func(p *pool.Provider) { p.Start = "x" }, "start: a pool of the kind process has no such key"},
+		"a place for processes":     {own, func(p *pool.Provider) { p.Namespace = "x" }, "namespace: a pool of the kind process has"},
 		"no deployment":             {cluster, func(p *pool.Provider) { p.Deployment = "" }, "deployment: a text"},
 		"a path as deployment":      {cluster, func(p *pool.Provider) { p.Deployment = "../x" }, "deployment: the name"},
 		"a path as namespace":       {cluster, func(p *pool.Provider) { p.Namespace = "a/b" }, "namespace: the name"},

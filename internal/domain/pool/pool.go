@@ -102,5 +102,8 @@ func (s *Spec) Check() (err error) {
 	if s.Hosts, err = server.ParseHosts(s.Hosts); err != nil {
 		return invalid("hosts: %s", err.Error())
 	}
+	if s.Of() == Process && len(s.Hosts) > 0 {
+		return invalid("hosts: a pool of the kind %s has no such key", s.Of())
+	}
 	return nil
 }

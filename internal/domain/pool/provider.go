@@ -20,6 +20,7 @@ const (
 	Command    Kind = "command"    // commands of the operator
 	Webhook    Kind = "webhook"    // HTTPS requests to addresses of the operator
 	Kubernetes Kind = "kubernetes" // the machines are the pods of a Deployment
+	Process    Kind = "process"    // the machines are ComfyUI processes that workers start beside them
 )
 
 // Provider says who starts, stops and lists the machines of a pool. Events do not contain it, because it may contain secrets.
@@ -44,6 +45,7 @@ var keys = map[Kind][2][]string{
 	Command:    {{"start", "stop", "list"}, nil},
 	Webhook:    {{"start", "stop", "list"}, {"secret"}},
 	Kubernetes: {{"deployment"}, {"namespace", "port", "server", "token_file", "ca_file"}},
+	Process:    {},
 }
 
 // The words of commands that are replaced.
@@ -73,14 +75,16 @@ func (p Provider) Digest() string {
 // Of returns the kind.
 func (p Provider) Of() Kind { return cmp.Or(p.Kind, Command) }
 
-// Named reports whether the start command gives its machine the name that Millrace has chosen. If not, it prints the id of the machine.
-func (p Provider) Named() bool { return p.Of() == Command && strings.Contains(p.Start, MachineMark) }
+// Named reports whether the start gives its machine the name that Millrace has chosen. If not, it answers with the id of the machine.
+func (p Provider) Named() bool {
+	return p.Of() == Process || p.Of() == Command && strings.Contains(p.Start, MachineMark)
+}
 
 // check completes a provider, or refuses it. An error names the key.
 func (p *Provider) check() error {
 	takes, known := keys[p.Of()]
 	if !known {
-		return invalid("kind: %q is none of command, webhook and kubernetes", p.Kind)
+		return invalid("kind: %q is none of command, webhook, kubernetes and process", p.Kind)
 	}
 	if p.Kind == Command {
 		p.Kind = ""
@@ -115,6 +119,8 @@ func (p *Provider) check() error {
 		return p.checkWebhook()
 	case Kubernetes:
 		return p.checkKubernetes()
+	case Process:
+		return nil
 	case Command:
 	}
 	if !strings.Contains(p.Stop, MachineMark) {

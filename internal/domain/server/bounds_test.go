@@ -76,8 +76,9 @@ func TestTheStateOfAProcessIsSaid(t *testing.T) {
 	for want, p := range map[string]*server.Process{
 		"its process starts since 2026-01-02 03:04:05 UTC":                {Phase: server.PhaseStarting, Since: since},
 		"its process starts again since 2026-01-02 03:04:05 UTC: crashed": {Phase: server.PhaseStarting, Since: since, Problem: "crashed"},
-		"its process ended and is started again: crashed":                 {Phase: "ended", Problem: "crashed"},
-		"away": nil,
+		"its process ended and is started again: crashed":                 {Phase: server.PhaseStopped, Problem: "crashed"},
+		"its process ended with its machine":                              {Phase: server.PhaseEnded, Problem: "crashed"},
+		"away":                                                            nil,
 	} {
 		s := healthy("s")
 		s.Health, s.Process, s.Problem = server.Absent, p, "away"

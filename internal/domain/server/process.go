@@ -14,6 +14,7 @@ const (
 	PhaseRunning  Phase = "running"  // has answered
 	PhaseClosing  Phase = "closing"  // gets no segments, and is restarted when those that it runs have ended
 	PhaseStopped  Phase = "stopped"  // ended, and is started again later
+	PhaseEnded    Phase = "ended"    // ended, and is not started again: its machine of a pool was stopped
 )
 
 // Process is the process of a server that Millrace started itself and looks after.
@@ -31,6 +32,9 @@ type Process struct {
 // closed reports whether the process gets no segments. A nil Process is not Millrace's and is not closed.
 func (p *Process) closed() bool { return p != nil && p.Phase != PhaseRunning }
 
+// Ended reports whether the process has ended for good.
+func (p *Process) Ended() bool { return p != nil && p.Phase == PhaseEnded }
+
 // trouble returns what there is to say about the process, or "".
 func (p *Process) trouble() string {
 	switch {
@@ -42,6 +46,8 @@ func (p *Process) trouble() string {
 		return fmt.Sprintf("its process starts again since %s UTC: %s", p.Since.UTC().Format(time.DateTime), p.Problem)
 	case p.Phase == PhaseClosing:
 		return "its process is restarted when its segments have ended: " + p.Problem
+	case p.Phase == PhaseEnded:
+		return "its process ended with its machine"
 	}
 	return "its process ended and is started again: " + p.Problem
 }

@@ -30,8 +30,9 @@ var Actions = action.Group[*Service]{
 	Use:   "pool",
 	Short: "Start machines with ComfyUI servers when segments need them, and stop them when they have no work",
 	Long: `A pool starts machines with ComfyUI servers when segments of graphs need them, and stops them when they have had no
-work for a while. Its YAML file has commands, addresses of a webhook, or a Deployment of Kubernetes. A machine of the
-first two registers its server itself, with the token that its start gets. POOL is the name of a pool.`,
+work for a while. Its YAML file has commands, addresses of a webhook, a Deployment of Kubernetes, or the kind process,
+whose machines are ComfyUI processes of workers with --comfyui-pool. A machine of the first two registers its server
+itself, with the token that its start gets. POOL is the name of a pool.`,
 	Example: `  millrace pool apply pool.yaml --reason "machines by demand"
   millrace pool list
   millrace pool show sdxl
