@@ -1,8 +1,10 @@
 package servers_test
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
+	"testing"
 	"time"
 
 	"github.com/google/uuid"
@@ -30,42 +32,55 @@ func (s *service) cancel(id string, m *comfyui.Machine, prompt string) (took tim
 	return took
 }
 
-// cancelRunning cancels jobs while their prompts run: in the first moment, during the hand-over, and later. The socket of the client
-// gets the start and the interruption of each. The quickest of the cancels reaches its prompt within a second; on a busy machine, others
-// may take longer.
-func (s *service) cancelRunning() {
-	m := s.machines[0]
-	var took []time.Duration
-	for i, millis := range []int64{0, 0, 0, 0, 800, 900, 950, 1000, 1050, 1100, 1500} {
-		before, client := len(m.Runs()), uuid.NewString()
-		heard := listen(s.t, s.Base, client)
-		id := s.queue(map[string]any{"prompt": served.Text2Img(800+i, 2000), "client_id": client})
-		require.Eventually(s.t, func() bool {
-			runs := m.Runs()
-			return len(runs) > before && time.Since(runs[before].Began).Milliseconds() >= millis
-		}, patience, time.Millisecond, "the prompt to run")
-		took = append(took, s.cancel(id, m, m.Runs()[before].ID))
-		s.await("the prompt to be interrupted", func() bool { return m.Runs()[before].Outcome == "interrupted" })
-		text := (<-heard).text
-		require.Regexp(s.t, `(?s)"execution_start"[^\n]*`+id+`.*"execution_interrupted"[^\n]*`+id, text, "after %d ms", millis)
+// within repeats something until it takes less than bound. A busy machine does not always do it in that time.
+func within(t *testing.T, bound time.Duration, what string, do func() time.Duration) {
+	t.Helper()
+	for n := 0; do() >= bound; n++ {
+		require.Less(t, n, 5, "it always takes longer than %s: %s", bound, what)
 	}
-	require.Less(s.t, slices.Min(took), time.Second)
+}
+
+// cancelRunning cancels jobs while their prompts run: in the first moment, during the hand-over, and later. The socket of the client
+// gets the start and the interruption of each.
+func (s *service) cancelRunning() {
+	m, seed := s.machines[0], 800
+	for _, millis := range []int64{0, 0, 0, 0, 800, 900, 950, 1000, 1050, 1100, 1500} {
+		within(s.t, time.Second, fmt.Sprint("the cancel of a prompt after ", millis, " ms"), func() time.Duration {
+			before, client := len(m.Runs()), uuid.NewString()
+			heard := listen(s.t, s.Base, client)
+			seed++
+			id := s.queue(map[string]any{"prompt": served.Text2Img(seed, 2000), "client_id": client})
+			require.Eventually(s.t, func() bool {
+				runs := m.Runs()
+				return len(runs) > before && time.Since(runs[before].Began).Milliseconds() >= millis
+			}, patience, time.Millisecond, "the prompt to run")
+			took := s.cancel(id, m, m.Runs()[before].ID)
+			s.await("the prompt to be interrupted", func() bool { return m.Runs()[before].Outcome == "interrupted" })
+			text := (<-heard).text
+			require.Regexp(s.t, `(?s)"execution_start"[^\n]*`+id+`.*"execution_interrupted"[^\n]*`+id, text, "after %d ms", millis)
+			return took
+		})
+	}
 }
 
 // cancelQueued cancels a job whose prompt waits on its server after a prompt of another client.
 func (s *service) cancelQueued() {
-	m := s.machines[0]
-	foreign := uuid.NewString()
-	post(s.t, m, served.Text2Img(60, 500), foreign, "somebody")
-	s.await("the foreign prompt to run", func() bool { return outcome(m, foreign) == "running" })
-	id := s.submit(served.Text2Img(61, 5))
-	var queued string
-	s.await("the job's prompt behind it", func() bool {
-		queued = pending(s.t, m)
-		return queued != ""
+	m, seed := s.machines[0], 60
+	within(s.t, time.Second, "the cancel of a prompt in the queue", func() time.Duration {
+		foreign := uuid.NewString()
+		post(s.t, m, served.Text2Img(seed, 500), foreign, "somebody")
+		s.await("the foreign prompt to run", func() bool { return outcome(m, foreign) == "running" })
+		id := s.submit(served.Text2Img(seed+1, 5))
+		seed += 100
+		var queued string
+		s.await("the job's prompt behind it", func() bool {
+			queued = pending(s.t, m)
+			return queued != ""
+		})
+		took := s.cancel(id, m, queued)
+		require.Empty(s.t, pending(s.t, m))
+		s.await("the end of the foreign prompt", func() bool { return outcome(m, foreign) == "success" })
+		require.Empty(s.t, outcome(m, queued), "it never ran")
+		return took
 	})
-	s.cancel(id, m, queued)
-	require.Empty(s.t, pending(s.t, m))
-	s.await("the end of the foreign prompt", func() bool { return outcome(m, foreign) == "success" })
-	require.Empty(s.t, outcome(m, queued), "it never ran")
 }
