@@ -92,7 +92,8 @@ func TestAnOutputThatWasDeletedIsMadeAgain(t *testing.T) {
 	socket := c.dial("")
 	id := c.submit(picture)
 	messages, cached := got(id, socket.until(over(id)))
-	require.Equal(t, []any{"5", "6"}, cached, "the text is still there")
+	require.Subset(t, cached, []any{"5", "6"}, "the text is still there") // on a busy machine, node 1 or 2 takes long enough to be cached
+	require.NotContains(t, cached, "9")
 	require.Contains(t, messages, "executing 9")
 	require.NotContains(t, messages, "executing 5")
 	require.Contains(t, messages, "executed 5")
