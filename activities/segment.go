@@ -31,6 +31,7 @@ type Segments struct {
 	Driver      *driving.Driver
 	Credentials ServerCredentials // nil = servers get no credentials
 	Slots       Slots             // nil = jobs that wait for a server keep their slots
+	Sources     WeightSources     // nil = weights come from operators alone
 
 	weights       *expirable.LRU[string, int] // shares of accounts in the queue
 	firstSegments chan struct{}               // a token for each activity that plans a run and drives its first segment
@@ -125,6 +126,8 @@ type segmentRun struct {
 	args node.Args
 	key  server.Key
 	wait server.Wait
+
+	absent []absentWeight // fetched while the segment waits
 }
 
 // run returns the references of the values that nodes outside the segment read.
@@ -210,6 +213,9 @@ func (s *segmentRun) newWait(ctx context.Context) server.Wait {
 			}
 		}
 	}
+	if s.absent = s.absentWeights(ctx); len(s.absent) > 0 {
+		w.Fetching = "the model file " + s.absent[0].Name + " is being fetched from " + s.absent[0].from()
+	}
 	return w
 }
 
@@ -276,7 +282,8 @@ func (s *segmentRun) waitForServer(ctx context.Context, after *retry) (server.Le
 	if errors.Is(err, placement.ErrNoneFree) {
 		return l, errFirstSegmentTime
 	}
-	if err != nil && (errors.Is(cause, errStopped) || errors.Is(cause, errClassesChanged)) {
+	var failed *segmentFailure
+	if err != nil && (errors.Is(cause, errStopped) || errors.Is(cause, errClassesChanged) || errors.As(cause, &failed)) {
 		leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
 		defer cancel()
 		if err := s.Pool.EndWait(leave, s.wait); err != nil {
@@ -291,6 +298,9 @@ func (s *segmentRun) waitForServer(ctx context.Context, after *retry) (server.Le
 		}
 		return l, s.replan(ctx)
 	}
+	if err != nil && failed != nil {
+		return l, failed
+	}
 	return l, err
 }
 
@@ -301,6 +311,9 @@ func (s *segmentRun) place(ctx context.Context, queued func() error) (l server.L
 	defer watching.Wait()
 	defer stop(nil)
 	watching.Go(func() { s.watchClasses(waiting, stop) })
+	if len(s.absent) > 0 {
+		watching.Go(func() { s.fetchWeights(waiting, s.absent, stop) })
+	}
 	watching.Go(func() {
 		if pause.For(waiting, waitingAfter) != nil {
 			return

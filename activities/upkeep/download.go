@@ -2,6 +2,8 @@ package upkeep
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"io"
 	"log/slog"
 	"mime"
@@ -120,7 +122,16 @@ func (x *Downloads) fetch(ctx context.Context, ref task.Ref, state download.Down
 	read := &counted{Reader: source, report: func(p task.Progress) { progress.report(ctx, p) }, progress: task.Progress{
 		Kind: task.Download, Task: ref.Task, Name: state.Requested.Request.Name, Bytes: max(size, 0),
 	}}
-	if _, err := io.Copy(in, read); err != nil {
+	digest := sha256.New()
+	var content io.Reader = read
+	if weight != nil && weight.SHA256 != "" {
+		content = io.TeeReader(read, digest)
+	}
+	if _, err := io.Copy(in, content); err != nil {
+		return asset.Asset{}, false, err
+	}
+	if sum := hex.EncodeToString(digest.Sum(nil)); content != read && sum != weight.SHA256 {
+		err := fault.New(fault.Conflict, fault.CodeHashMismatch, "the file has the SHA-256 %s, and not %s", sum, weight.SHA256)
 		return asset.Asset{}, false, err
 	}
 	spec := state.Requested.Request.Spec(ref.Account, declared(contentType), state.RequestID)

@@ -23,8 +23,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/operate/servers"
 	"github.com/millrace-dev/millrace/internal/postgres/serverstore"
-	"github.com/millrace-dev/millrace/projections/jobs"
-	"github.com/millrace-dev/millrace/projections/serverusage"
 )
 
 // openServers makes the pool of ComfyUI servers. If the database has no tables for them, because it is not migrated
@@ -124,7 +122,7 @@ func (in *Instance) segments() *activities.Segments {
 	s := activities.NewSegments(in.servers, driving.New(driving.Options{
 		MaxOutput: in.cfg.Servers.MaxOutput, MaxPixels: in.cfg.MaxPixels, Sounds: in.ffmpeg, NodeTimeout: in.cfg.NodeTimeout,
 	}))
-	s.Slots = in.jobs
+	s.Slots, s.Sources = in.jobs, in.OperatedWeights()
 	if len(in.settings.comfyOrg) > 0 {
 		s.Credentials = in.jobCredentials()
 	}
@@ -153,13 +151,6 @@ func (in *Instance) Members() []catalogue.Member {
 		members = append(members, catalogue.Member{Address: s.URL, Server: client})
 	}
 	return members
-}
-
-// packRoutes relays requests to the routes of node packs.
-func (in *Instance) packRoutes(jobs *jobs.Reader) *packroutes.Routes {
-	return packroutes.New(packroutes.Options{
-		Rules: in.settings.packRoutes, Pool: in.servers, Jobs: jobs, Usage: serverusage.NewReader(in.pool),
-	})
 }
 
 // openProcesses checks whether the ComfyUI processes of the configuration can be started.

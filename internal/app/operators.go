@@ -157,7 +157,7 @@ func (in *Instance) OperatedWebhooks() *operatewebhooks.Service {
 func (in *Instance) OperatedWeights() *weights.Service {
 	return &weights.Service{
 		Pool: in.pool, Assets: in.assetService(nil), Store: in.assets, Downloads: in.downloadRecords(), Servers: in.OperatedServers().Store,
-		Blobs: in.blobs, Space: in.fits,
+		Blobs: in.blobs, Space: in.fits, WeightSources: in.settings.weights,
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/config"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/call"
+	"github.com/millrace-dev/millrace/internal/domain/files"
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/domain/session"
 	"github.com/millrace-dev/millrace/internal/domain/webhook"
@@ -38,6 +39,7 @@ type settings struct {
 	web        string        // address of the server whose web files of custom nodes an editor loads; "" = none
 	comfyOrg   []string      // addresses of the servers that receive credentials of Comfy.org
 	packRoutes []packroutes.Rule
+	weights    files.WeightSources
 	steps      []call.Step
 	windows    []call.Window
 	webhooks   webhook.Policy
@@ -84,6 +86,8 @@ func parse(cfg config.Config) (s settings, err error) {
 	}
 	s.packRoutes, err = packroutes.ParseRules(cfg.Servers.PackRoutes)
 	check("MILLRACE_PACK_ROUTES", err)
+	s.weights, err = files.ParseWeightSources(cfg.Servers.WeightSources)
+	check("MILLRACE_WEIGHT_SOURCES", err)
 	for _, text := range cfg.Servers.ComfyOrg {
 		address, err := server.ParseURL(text)
 		check("MILLRACE_COMFYUI_CREDENTIALS", err)

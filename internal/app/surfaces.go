@@ -31,6 +31,7 @@ import (
 	"github.com/millrace-dev/millrace/api/router"
 	apiwebhooks "github.com/millrace-dev/millrace/api/webhooks"
 	"github.com/millrace-dev/millrace/internal/comfyui/catalogue"
+	"github.com/millrace-dev/millrace/internal/comfyui/packroutes"
 	"github.com/millrace-dev/millrace/internal/config/version"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
@@ -187,7 +188,7 @@ func (in *Instance) JobService() *job.Service {
 	prices := in.cfg.Prices
 	deps := job.Deps{
 		Store: in.jobs, Validator: &graph.Validator{Classes: in.classes}, Limits: in.limits(), Files: in.files, Assets: in.files,
-		Segments: in.servers, Labels: in.tiers, Blobs: in.blobs, Tiers: in.tiers, Sealer: in.sealer,
+		Segments: in.servers, Labels: in.tiers, Blobs: in.blobs, Tiers: in.tiers, Sealer: in.sealer, Fetchable: in.settings.weights.Models,
 		ForServers: len(in.settings.comfyOrg) > 0, Notify: in.starts.Notify, Graphs: in.graphs, Log: in.log,
 		Price: job.Price{Run: prices.Run, NodeSecond: prices.NodeSecond, Reserve: cmp.Or(prices.Reserve, 60*prices.NodeSecond)},
 	}
@@ -289,7 +290,9 @@ func (s *surfaces) all() []api.Surface {
 		onCloud, s.onV2(), s.streams(onCloud), pictures, s.assets(), s.router(), s.editorAPI(), s.console(pictures),
 		s.openAI(), s.mcp(),
 		apiwebhooks.New(apiwebhooks.Deps{Endpoints: s.in.webhookService(), Deliveries: webhookstore.New(s.in.pool, s.in.events)}),
-		about.New(s.edge, readiness{s.in}), packs.New(s.edge, s.in.packRoutes(s.reader)),
+		about.New(s.edge, readiness{s.in}), packs.New(s.edge, packroutes.New(packroutes.Options{
+			Rules: s.in.settings.packRoutes, Pool: s.in.servers, Jobs: s.reader, Usage: serverusage.NewReader(s.in.pool),
+		})),
 	}
 	if s.files != nil {
 		return append(all, console.NewEditor(s.edge, s.files))

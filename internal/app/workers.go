@@ -275,7 +275,8 @@ func (in *Instance) downloads() *upkeep.Downloads {
 	return &upkeep.Downloads{
 		Records: in.downloadRecords(), Assets: in.assetService(nil), Find: assets.NewReader(in.pool, in.types, nil).ByPublicID,
 		Fetch:       client.Sources(outbound.Bounds{Bytes: in.cfg.MaxUpload, Total: time.Hour}), // large files need a long time
-		FetchWeight: client.Sources(outbound.Bounds{Bytes: upkeep.MaxWeight, Total: time.Hour}), Fits: in.storage.Fits, Bus: in.bus, Log: in.log,
+		FetchWeight: client.Sources(outbound.Bounds{Bytes: upkeep.MaxWeight, Total: time.Hour}, in.settings.weights.Hosts()...),
+		Fits:        in.storage.Fits, Bus: in.bus, Log: in.log,
 	}
 }
 

@@ -23,7 +23,10 @@ type Servers struct {
 	ComfyOrg  []string
 	MaxOutput int64 // MILLRACE_MAX_OUTPUT, maximum bytes of one output file of a server
 	// MILLRACE_PACK_ROUTES, separated by commas: METHOD /path of routes of node packs that are relayed to servers
-	PackRoutes   string
+	PackRoutes string
+	// MILLRACE_WEIGHT_SOURCES, separated by spaces: addresses such as https://huggingface.co/Comfy-Org/ below which model files are fetched
+	// when the workflow of a job names them and no server has them
+	WeightSources string
 	PoolCommands bool // MILLRACE_POOL_COMMANDS, workers run the commands of pools of machines, and scale Deployments for them
 	Own          OwnServers
 }
@@ -51,6 +54,7 @@ var serverSettings = []setting{
 		return nil
 	}},
 	text("MILLRACE_PACK_ROUTES", func(c *Config) *string { return &c.Servers.PackRoutes }),
+	text("MILLRACE_WEIGHT_SOURCES", func(c *Config) *string { return &c.Servers.WeightSources }),
 	flag("MILLRACE_POOL_COMMANDS", func(c *Config) *bool { return &c.Servers.PoolCommands }),
 	text("MILLRACE_COMFYUI_WEB", func(c *Config) *string { return &c.Servers.Web }),
 	{"MILLRACE_COMFYUI_CREDENTIALS", func(c *Config, v string) error {

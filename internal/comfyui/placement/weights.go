@@ -99,7 +99,7 @@ func (p *Pool) bringing(w *server.Wait) string {
 	all := p.Servers()
 	reached := slices.DeleteFunc(slices.Clone(all), func(s *server.Server) bool { return len(s.Copies) == 0 })
 	strict, loose := p.pools(all, reached)
-	if len(reached) == 0 || strict.CanRun(w) {
+	if len(reached) == 0 && w.Fetching == "" || strict.CanRun(w) {
 		return ""
 	}
 	failed := ""
@@ -113,7 +113,7 @@ func (p *Pool) bringing(w *server.Wait) string {
 			failed = broken[0].Status()
 		}
 	}
-	return failed
+	return cmp.Or(failed, w.Fetching)
 }
 
 // Reread has the classes of a server read again, because its files have changed.

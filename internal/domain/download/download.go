@@ -32,6 +32,7 @@ type Request struct {
 // Weight is what an operator demands of a weight that is downloaded.
 type Weight struct {
 	Hash    *blob.Ref `json:"hash,omitempty"`    // nil = any
+	SHA256  string    `json:"sha256,omitempty"`  // in hexadecimal digits; "" = any
 	Replace bool      `json:"replace,omitempty"` // of a file with other bytes that has its name
 	By      asset.By  `json:"by"`
 }

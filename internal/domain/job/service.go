@@ -12,6 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/uiworkflow"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
@@ -127,6 +128,9 @@ type Deps struct {
 	Price       Price                 // of a run of a metered account; zero = free
 	Deployments Filler                // nil = no node calls a deployment
 	Log         *slog.Logger
+
+	// Fetchable returns the model files that the workflow in extra_data names, and that are fetched when a job needs them; nil = none.
+	Fetchable func(extraData map[string]json.RawMessage) []uiworkflow.Model
 }
 
 // Handover passes accepted jobs with their parsed graphs to the runs of the same process.
@@ -221,6 +225,11 @@ func (s *Service) parse(ctx context.Context, sub *Submission) (*graph.Graph, err
 func (s *Service) validate(ctx context.Context, sub Submission, g *graph.Graph, files node.Files) (*graph.Accepted, error) {
 	if err := s.Assets.ResolveAssets(ctx, sub.Account, g); err != nil {
 		return nil, err
+	}
+	if s.Fetchable != nil {
+		if models := s.Fetchable(sub.ExtraData); len(models) > 0 {
+			files = offering{files, models}
+		}
 	}
 	accepted, err := s.Validator.Validate(ctx, g, files, sub.Targets)
 	if err != nil {

@@ -74,6 +74,8 @@ type Wait struct {
 	Memory  int64     `json:"memory,omitempty"`  // the device must have more than this many bytes
 	Cause   string    `json:"why,omitempty"`     // why it must be placed again
 	Holder  string    `json:"holder"`
+
+	Fetching string `json:"fetching,omitempty"` // which weight is being fetched for it, and from where
 }
 
 // Round is the input of a process to a round of placement.

@@ -3,14 +3,24 @@ package uiworkflow
 import (
 	"encoding/json"
 	"net/url"
+	"strings"
 )
 
 // Model is a model file that a drawing needs, with the address from which its author got it.
 type Model struct {
-	Name   string `json:"name"`
-	URL    string `json:"url"`
-	Hash   string `json:"hash"`
-	Folder string `json:"directory"`
+	Name     string `json:"name"`
+	URL      string `json:"url"`
+	Hash     string `json:"hash"`
+	HashType string `json:"hash_type"`
+	Folder   string `json:"directory"`
+}
+
+// SHA256 returns the SHA-256 that the file should have, in lower-case hexadecimal digits, or "" if the drawing has none.
+func (m Model) SHA256() string {
+	if !strings.EqualFold(m.HashType, "SHA256") {
+		return ""
+	}
+	return strings.ToLower(m.Hash)
 }
 
 // modelNode is the part of a node that names models.
@@ -53,4 +63,15 @@ func Models(drawing json.RawMessage) (all []Model) {
 		}
 	}
 	return all
+}
+
+// ModelsOf is Models for the drawing that the extra_data of a submission contains for the metadata of saved files.
+func ModelsOf(extraData map[string]json.RawMessage) []Model {
+	var info struct {
+		Workflow json.RawMessage `json:"workflow"`
+	}
+	if json.Unmarshal(extraData["extra_pnginfo"], &info) != nil {
+		return nil
+	}
+	return Models(info.Workflow)
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/download"
 	"github.com/millrace-dev/millrace/internal/domain/files"
 	"github.com/millrace-dev/millrace/internal/domain/task"
+	"github.com/millrace-dev/millrace/internal/engine/uiworkflow"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/fault/pause"
 	"github.com/millrace-dev/millrace/internal/operate"
@@ -129,7 +130,7 @@ fetched. Files of this machine are put by "millrace weights put".`,
 	},
 	Do: func(ctx context.Context, o *Service, p putParams, by operate.Attribution) (result, error) {
 		if p.Source.url != "" {
-			return o.putURL(ctx, p, by)
+			return o.putURL(ctx, p, "", by)
 		}
 		return o.putFile(ctx, p, by)
 	},
@@ -246,8 +247,20 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// putURL has a URL fetched by a worker.
-func (o *Service) putURL(ctx context.Context, p putParams, by operate.Attribution) (result, error) {
+// Fetch makes a weight of all accounts of a model file that a workflow names, and returns when it is stored. Calls for the same file at the
+// same time share one download, which continues when ctx ends.
+func (o *Service) Fetch(ctx context.Context, m uiworkflow.Model) error {
+	p := putParams{Source: source{url: m.URL}, Folder: m.Folder, Name: m.Name, Account: account.Everyone, Wait: true}
+	by := operate.Attribution{Actor: "worker", Reason: "the workflow of a job names this address"}
+	r, err := o.putURL(ctx, p, m.SHA256(), by)
+	if err == nil && r.Weight != nil && r.Weight.Rejected {
+		err = fault.New(fault.Invalid, fault.CodeInvalidRequest, "a scan has rejected the file")
+	}
+	return err
+}
+
+// putURL has a URL fetched by a worker. The bytes must have the SHA-256, unless it is "".
+func (o *Service) putURL(ctx context.Context, p putParams, sha256 string, by operate.Attribution) (result, error) {
 	u, err := url.Parse(p.Source.url)
 	if err != nil || u.Host == "" || u.User != nil {
 		return result{}, fault.New(fault.Invalid, fault.CodeSourceURLFormat, "the url must be absolute and contain no credentials")
@@ -272,7 +285,7 @@ func (o *Service) putURL(ctx context.Context, p putParams, by operate.Attributio
 	accepted, err := o.Downloads.Create(ctx, p.Account, download.Request{
 		Source: p.Source.url, Asset: asset.PublicID(uuid.NewString()), Name: name, Guess: mime.TypeByExtension(path.Ext(name)),
 		FilePath: spec.FilePath, Place: spec.Place, Metadata: json.RawMessage(spec.Metadata),
-		Weight: &download.Weight{Hash: p.Hash.Ref, Replace: p.Replace, By: spec.By},
+		Weight: &download.Weight{Hash: p.Hash.Ref, SHA256: sha256, Replace: p.Replace, By: spec.By},
 	}, by.RequestID)
 	if err != nil || !p.Wait {
 		return result{Download: progressOf(accepted)}, err

@@ -12,6 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/config/amount"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/domain/files"
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate"
@@ -33,6 +34,8 @@ type Service struct {
 	Blobs     blob.Store
 	Space     func(ctx context.Context, account string, bytes int64) error // refuses a file for which there is no space
 	Session   operate.Session
+
+	files.WeightSources // from which Fetch may be asked to fetch
 }
 
 // Actions are what operators do to weights.
