@@ -1,13 +1,14 @@
 package openapi
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/millrace-dev/millrace/internal/engine/ordered"
 )
 
 // shape is the part of a schema from which an example is made.
@@ -109,13 +110,11 @@ func variable(name string) string {
 func (d document) sent(kind string, schema json.RawMessage) string {
 	switch kind {
 	case "application/json":
-		var body bytes.Buffer
-		encoder := json.NewEncoder(&body)
-		encoder.SetEscapeHTML(false)
-		if encoder.Encode(d.value(schema, 0)) != nil {
+		body, err := ordered.JSON(d.value(schema, 0))
+		if err != nil {
 			return ""
 		}
-		return " \\\n  -H 'Content-Type: application/json' -d " + quoted(strings.TrimSpace(body.String()))
+		return " \\\n  -H 'Content-Type: application/json' -d " + quoted(string(body))
 	case "multipart/form-data":
 		line := ""
 		s := d.shape(schema)

@@ -27,8 +27,8 @@ type Servers struct {
 	// MILLRACE_WEIGHT_SOURCES, separated by spaces: addresses such as https://huggingface.co/Comfy-Org/ below which model files are fetched
 	// when the workflow of a job names them and no server has them
 	WeightSources string
-	PoolCommands bool // MILLRACE_POOL_COMMANDS, workers run the commands of pools of machines, and scale Deployments for them
-	Own          OwnServers
+	PoolCommands  bool // MILLRACE_POOL_COMMANDS, workers run the commands of pools of machines, and scale Deployments for them
+	Own           OwnServers
 }
 
 // OwnServers says which ComfyUI processes to start and to look after.

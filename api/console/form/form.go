@@ -296,13 +296,11 @@ func (f *Field) value() (json.RawMessage, string) {
 			return trimmed, ""
 		}
 	}
-	var b bytes.Buffer
-	w := json.NewEncoder(&b)
-	w.SetEscapeHTML(false)
-	if err := w.Encode(f.Value); err != nil {
+	raw, err := ordered.JSON(f.Value)
+	if err != nil {
 		return nil, "This is not a text."
 	}
-	return bytes.TrimSpace(b.Bytes()), ""
+	return raw, ""
 }
 
 // Shown returns the fields that are required or have a value, and the other fields.

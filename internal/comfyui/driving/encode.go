@@ -1,7 +1,6 @@
 package driving
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -86,13 +85,11 @@ func namesOf(raw json.RawMessage) []string {
 }
 
 func encodeJSON(value any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(value); err != nil {
+	raw, err := ordered.JSON(value)
+	if err != nil {
 		return nil, fmt.Errorf("encode the prompt: %w", err)
 	}
-	return bytes.TrimSpace(b.Bytes()), nil
+	return raw, nil
 }
 
 // MarshalJSON implements json.Marshaler. The inputs are in their order, and then those that have none.

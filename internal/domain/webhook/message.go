@@ -1,8 +1,6 @@
 package webhook
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -10,6 +8,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/engine/ordered"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 )
 
@@ -84,13 +83,11 @@ func Message(rec eventlog.Recorded, data any, from Origin, base string) (kind Ki
 }
 
 func encode(m message) ([]byte, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(m); err != nil {
+	raw, err := ordered.JSON(m)
+	if err != nil {
 		return nil, fmt.Errorf("encode a message: %w", err)
 	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+	return raw, nil
 }
 
 func newJobData(id job.ID, rec eventlog.Recorded, data any, from Origin, base string) jobData {

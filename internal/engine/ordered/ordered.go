@@ -55,13 +55,22 @@ func Object(members []Member) json.RawMessage {
 	return append(b, '}')
 }
 
-// quoted returns a name as JSON, without the escapes that only web pages need.
+// quoted returns a name as JSON.
 func quoted(name string) []byte {
+	raw, err := JSON(name)
+	if err != nil {
+		panic(err) // a text always has a JSON form
+	}
+	return raw
+}
+
+// JSON is json.Marshal without the escapes that only web pages need.
+func JSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(name); err != nil {
-		panic(err) // a text always has a JSON form
+	if err := enc.Encode(v); err != nil {
+		return nil, err
 	}
-	return bytes.TrimSpace(b.Bytes())
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }

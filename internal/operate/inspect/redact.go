@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"io"
 	"regexp"
+
+	"github.com/millrace-dev/millrace/internal/engine/ordered"
 )
 
 // secretName matches the keys whose values are never shown. Events are recorded without secrets; this protects
@@ -98,13 +100,9 @@ func (r redactor) composite(open json.Delim) error {
 }
 
 func (r redactor) write(v any) error {
-	enc := json.NewEncoder(r.out)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return err
-	}
-	r.out.Truncate(r.out.Len() - 1) // the line end that Encode adds
-	return nil
+	raw, err := ordered.JSON(v)
+	r.out.Write(raw)
+	return err
 }
 
 // IsSecret reports whether values with this key are not shown.

@@ -18,6 +18,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/media/ffmpeg"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/node/remote"
+	"github.com/millrace-dev/millrace/internal/engine/ordered"
 	"github.com/millrace-dev/millrace/internal/engine/raster"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/partner/catalog"
@@ -216,13 +217,11 @@ func (x *exchange) body(ctx context.Context, args node.Args) (body []byte, choic
 			request[name] = value
 		}
 	}
-	var out bytes.Buffer
-	w := json.NewEncoder(&out) // encodes members in the order of their names
-	w.SetEscapeHTML(false)
-	if err := w.Encode(request); err != nil {
+	raw, err := ordered.JSON(request)
+	if err != nil {
 		return nil, "", fault.Wrap(err, fault.Invalid, fault.CodeInputType, "the inputs of %s cannot be written as JSON", x.Class)
 	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), x.choice(scope), nil
+	return raw, x.choice(scope), nil
 }
 
 // present returns a value without the members that are nil, in nested objects too.
