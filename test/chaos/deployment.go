@@ -137,6 +137,9 @@ func startSeparate(ctx context.Context, r *run, dir string) (*deployment, error)
 	if err := d.addTroubles(filepath.Join(dir, "service", "blobs")); err != nil {
 		return d, err
 	}
+	if err := d.addRestore(ctx, dir); err != nil {
+		return d, err
+	}
 	role := func(name string, args ...string) *process {
 		return d.role(filepath.Join(dir, name+".log"), append([]string{
 			"serve", "--roles", strings.TrimRight(name, "12"), "--internal-addr",

@@ -5,8 +5,9 @@
 //
 // It starts the program in local mode, then as separate processes, and puts load on each: jobs, uploads and model
 // calls. Meanwhile it kills (SIGKILL) and stops (SIGSTOP, later SIGCONT) the API, the workers, the projector, Temporal,
-// PostgreSQL and all of them together, and causes failures around them: projections that fall behind, a full disk, and
-// a ComfyUI server whose nodes hang or whose classes and outputs have unusable names. A ledger outside of the service
+// PostgreSQL and all of them together, and causes failures around them: projections that fall behind, a full disk, a
+// ComfyUI server whose nodes hang or whose classes and outputs have unusable names, and, in separate mode, databases of
+// Temporal that are restored from their beginning. A ledger outside of the service
 // records the accepted work, and the program's own provider counts its requests. At the end, both are compared with the
 // records of the service, and the keys of deployment calls with the charges in the account's credit. Other clients ask
 // about the same jobs, calls and uploads at the same time, and package history judges whether their answers agree.
