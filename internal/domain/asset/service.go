@@ -217,16 +217,6 @@ func (in *Incoming) Write(p []byte) (int, error) {
 	return in.h.Write(p)
 }
 
-// ReadFrom implements io.ReaderFrom.
-func (in *Incoming) ReadFrom(r io.Reader) (int64, error) {
-	if in.w != nil {
-		return io.Copy(in.w, r)
-	}
-	n, err := io.Copy(in.h, r)
-	in.size += n
-	return n, err
-}
-
 // Sum returns the digest and the size of the received bytes.
 func (in *Incoming) Sum() (blob.Ref, int64) {
 	if in.w != nil {

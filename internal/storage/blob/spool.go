@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"hash"
-	"io"
 	"io/fs"
 	"os"
-	"sync"
 )
 
 // Spool is the part of a Writer that stores share: a file that contains a blob until it is committed. It hashes and
@@ -33,55 +31,13 @@ func (s *Spool) Write(p []byte) (int, error) {
 	if s.err != nil {
 		return 0, s.err
 	}
-	hashed := make(chan struct{})
-	hash := func() {
-		s.hash.Write(p)
-		close(hashed)
-	}
-	if len(p) >= overlapFrom {
-		go hash()
-	} else {
-		hash()
-	}
 	n, err := s.file.Write(p)
-	<-hashed
+	s.hash.Write(p[:n])
 	s.size += int64(n)
-	if err != nil { // the spool is of no more use: the hash may have bytes that the file lacks
+	if err != nil {
 		s.err = s.classify(err)
 	}
 	return n, s.err
-}
-
-const (
-	// overlapFrom is the size of a write from which the bytes are hashed while they are written.
-	overlapFrom = 96 << 10
-	// copyBuffer is the size of the writes of ReadFrom.
-	copyBuffer = 128 << 10
-)
-
-var copyBuffers = sync.Pool{New: func() any { return new([copyBuffer]byte) }}
-
-// ReadFrom implements io.ReaderFrom, with larger writes than those of io.Copy.
-func (s *Spool) ReadFrom(r io.Reader) (size int64, err error) {
-	buffer := copyBuffers.Get().(*[copyBuffer]byte) //nolint:errcheck,forcetypeassert // New makes nothing else
-	defer copyBuffers.Put(buffer)
-	for err == nil {
-		n := 0
-		for n < len(buffer) && err == nil {
-			var more int
-			more, err = r.Read(buffer[n:])
-			n += more
-		}
-		written, failed := s.Write(buffer[:n])
-		size += int64(written)
-		if failed != nil {
-			return size, failed
-		}
-	}
-	if errors.Is(err, io.EOF) {
-		err = nil
-	}
-	return size, err
 }
 
 // ReadAt implements io.ReaderAt.
