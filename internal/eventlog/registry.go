@@ -1,13 +1,13 @@
 package eventlog
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"unicode/utf8"
 
-	"github.com/millrace-dev/millrace/internal/engine/ordered"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -118,10 +118,13 @@ func (r *Registry) Encode(e Event) (json.RawMessage, error) {
 	if !t.accepts(e.Data) {
 		return nil, fault.New(fault.Invalid, "", "the data of event type %s cannot be a %T", e.Type, e.Data)
 	}
-	data, err := ordered.JSON(e.Data)
-	if err != nil {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false) // the text of a prompt stays unchanged
+	if err := enc.Encode(e.Data); err != nil {
 		return nil, fmt.Errorf("encode %s: %w", e.Type, err)
 	}
+	data := bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
 	if len(data) > MaxEventBytes {
 		return nil, fault.New(fault.Invalid, fault.CodeEventTooLarge, "event %s has %d bytes, more than %d", e.Type, len(data), MaxEventBytes)
 	}

@@ -13,8 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
+	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/test/load"
 )
 
@@ -51,14 +50,14 @@ func (d *deployment) addRestore(ctx context.Context, dir string) error {
 
 // replaceTemporal replaces the databases of Temporal. Temporal is restarted with the new ones.
 func (d *deployment) replaceTemporal(ctx context.Context, dump func(name string) string) error {
-	conn, err := pgx.Connect(ctx, d.databaseOf("postgres"))
+	pool, err := postgres.Open(ctx, d.databaseOf("postgres"), postgres.PoolOptions{})
 	if err != nil {
 		return err
 	}
-	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing was left to write
+	defer pool.Close()
 	for _, name := range temporalDatabases {
 		fresh := name + "_restored"
-		if _, err := conn.Exec(ctx, "create database "+fresh); err != nil {
+		if _, err := pool.Exec(ctx, "create database "+fresh); err != nil {
 			return err
 		}
 		if err := postgresTool(ctx, "pg_restore", "--exit-on-error", "--dbname="+d.databaseOf(fresh), dump(name)); err != nil {
@@ -69,7 +68,7 @@ func (d *deployment) replaceTemporal(ctx context.Context, dump func(name string)
 	signalAll(temporal(), syscall.SIGKILL)
 	for _, name := range temporalDatabases {
 		for _, sql := range []string{"drop database " + name + " with (force)", "alter database " + name + "_restored rename to " + name} {
-			if _, err := conn.Exec(ctx, sql); err != nil {
+			if _, err := pool.Exec(ctx, sql); err != nil {
 				return err
 			}
 		}
@@ -109,7 +108,7 @@ func postgresTool(ctx context.Context, name string, args ...string) error {
 	if found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + name); err != nil && len(found) > 0 {
 		path = found[len(found)-1]
 	}
-	out, err := exec.CommandContext(ctx, path, args...).CombinedOutput() //nolint:gosec // the arguments are those of this program
+	out, err := exec.CommandContext(ctx, path, args...).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%s: %w: %s", name, err, out)
 	}

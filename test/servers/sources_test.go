@@ -98,7 +98,9 @@ func TestWeightsThatAWorkflowNamesAreFetched(t *testing.T) {
 	require.Contains(t, s.command("weights", "list"), at("one.safetensors"))
 	require.Equal(t, "completed", s.ended(s.submit(loading("one.safetensors"))), "without a drawing: it is a weight like any other")
 
-	for name, why := range map[string]string{"none.safetensors": "status 404", "wrong.safetensors": "the file has the SHA-256 " + hex.EncodeToString(sum[:])} {
+	for name, why := range map[string]string{
+		"none.safetensors": "status 404", "wrong.safetensors": "the file has the SHA-256 " + hex.EncodeToString(sum[:]),
+	} {
 		failed := s.hasFailed(s.submitWith(loading(name), drawing(name, at(name), strings.Repeat("0", 64))))
 		require.Contains(t, failed, "ModelDownloadError", name)
 		require.Contains(t, failed, "the model file "+name+" could not be fetched from 127.0.0.1", name)

@@ -13,7 +13,8 @@ import (
 func TestWeightSources(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []string{
-		"huggingface.co", "ftp://a/", "https://", "https://me@a/", "https://a/?x=1", "https://a/#x", "https://a/../b", "https://a//b", "https://a/%zz",
+		"huggingface.co", "ftp://a/", "https://", "https://me@a/", "https://a/?x=1", "https://a/#x", "https://a/../b", "https://a//b",
+		"https://a/%zz",
 	} {
 		_, err := files.ParseWeightSources(bad)
 		require.Error(t, err, bad)
