@@ -10,19 +10,7 @@ import (
 )
 
 // unreadable is the panic with which a typed read of an argument ends the run of a class; Invocation.Run returns its error.
-type unreadable struct {
-	err   *fault.Error
-	input string // whose argument has another type; "" = the argument is of no use for another reason
-	value Value
-}
-
-// refusal returns the error as the class of ComfyUI raises it.
-func (u unreadable) refusal(class *Class) error {
-	if exception := misuse(class, u.input, u.value); u.input != "" && exception != nil {
-		return u.err.Raising(exception.Name, "%s", exception.Sentence)
-	}
-	return u.err
-}
+type unreadable struct{ err *fault.Error }
 
 // Has reports whether the argument is present. If the class takes lists, the methods that read an argument return the first value
 // of its list.
@@ -66,7 +54,7 @@ func Element[T any](c *Call, name string, i int) T { return asType[T](name, c.Li
 func (c *Call) Mask(name string) *raster.Mask {
 	m := c.AnyMask(name)
 	if m.Empty() {
-		panic(unreadable{err: fault.New(fault.Invalid, fault.CodeEmptyImage, "the mask %s of %d × %d × %d pixels is empty", name, m.Frames(),
+		panic(unreadable{fault.New(fault.Invalid, fault.CodeEmptyImage, "the mask %s of %d × %d × %d pixels is empty", name, m.Frames(),
 			m.Width(), m.Height())})
 	}
 	return m
@@ -114,7 +102,7 @@ func argument[T any](c *Call, name string) T { return asType[T](name, c.argument
 func asType[T any](name string, value Value) T {
 	v, ok := value.(T)
 	if !ok {
-		panic(unreadable{fault.New(fault.Invalid, fault.CodeInputType, "input %s is missing or has the wrong type", name), name, value})
+		panic(unreadable{fault.New(fault.Invalid, fault.CodeInputType, "input %s is missing or has the wrong type", name)})
 	}
 	return v
 }

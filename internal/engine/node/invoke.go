@@ -122,7 +122,7 @@ func (inv Invocation) once(ctx context.Context, call Call) (res Result, err erro
 	defer func() {
 		p := recover()
 		if argument, is := p.(unreadable); is {
-			err = argument.refusal(inv.Class)
+			err = inv.asRaised(argument.err, call)
 		} else if p != nil {
 			err = fault.Wrap(fmt.Errorf("%v\n%s", p, debug.Stack()), fault.Internal, fault.CodeNodePanic,
 				"class %s stopped unexpectedly", inv.Class.Name)
@@ -130,7 +130,7 @@ func (inv Invocation) once(ctx context.Context, call Call) (res Result, err erro
 	}()
 	res, err = inv.Class.Run(ctx, &call)
 	if err != nil {
-		return Result{}, err
+		return Result{}, inv.asRaised(err, call)
 	}
 	if got, want := len(res.Outputs), len(inv.Class.Outputs); got != want {
 		return Result{}, fmt.Errorf("class %s returned %d outputs and declares %d", inv.Class.Name, got, want)

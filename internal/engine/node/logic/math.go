@@ -119,8 +119,7 @@ func NumberConvert() *node.Class {
 				}
 				return numbers(n)
 			default:
-				return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "input value is missing or not a number").
-					Raising("TypeError", "Unsupported input type: %s", python.TypeName(v))
+				return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "input value is missing or not a number")
 			}
 		},
 	}

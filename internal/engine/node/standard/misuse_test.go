@@ -99,9 +99,17 @@ func row(t *testing.T) *raster.Image {
 func misused(t *testing.T, kind string) node.Value {
 	t.Helper()
 	return map[string]node.Value{
-		"bool": true, "int": int64(7), "float": 2.5, "str": "text", "dict": map[string]any{"x": int64(1)}, "list": []any{"a", "b"},
-		"IMAGE": tile(t), "AUDIO": sound(t),
+		"bool": true, "int": int64(13), "float": 2.5, "str": "text", "dict": map[string]any{"x": int64(1)}, "list": []any{"a", "b"},
+		"empty str": "", "empty dict": map[string]any{}, "empty list": []any{},
+		"IMAGE": tile(t), "AUDIO": sound(t), "MASK": shade(t), "VIDEO": &media.Video{Frames: tile(t)},
 	}[kind]
+}
+
+func shade(t *testing.T) *raster.Mask {
+	t.Helper()
+	m, err := raster.NewMask(1, 64, 64, make([]float32, 64*64))
+	require.NoError(t, err)
+	return m
 }
 
 func sound(t *testing.T) *media.Sound {
