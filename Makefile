@@ -166,9 +166,9 @@ test/comfyui: ## the conformance suite on real ComfyUI servers (COMFYUI=http://�
 	MILLRACE_TEST_COMFYUI=$(COMFYUI) $(GO) test -p 1 -count=1 -timeout 30m -v -run '^TestRealServers' $(ARGS) ./internal/comfyui/...
 
 .PHONY: test/compare
-test/compare: postgres bin/millrace-temporal ## random graphs here and on a ComfyUI server, compared (COMFYUI=http://…, GRAPHS=300, SEED=1)
+test/compare: postgres bin/millrace-temporal ## random graphs here and on a ComfyUI server, compared (COMFYUI=http://…, GRAPHS=300, SEED=1, WRONG=1)
 	@[ -n "$(COMFYUI)" ] || { echo "COMFYUI names no server: make test/compare COMFYUI=http://127.0.0.1:8188" >&2; exit 1; }
-	MILLRACE_TEST_COMFYUI=$(COMFYUI) GRAPHS=$(GRAPHS) SEED=$(SEED) $(GO) -C test test -count=1 -timeout 60m -v -run '^TestGraphs' $(ARGS) ./compare
+	MILLRACE_TEST_COMFYUI=$(COMFYUI) GRAPHS=$(GRAPHS) SEED=$(SEED) WRONG=$(WRONG) $(GO) -C test test -count=1 -timeout 60m -v -run '^TestGraphs' $(ARGS) ./compare
 
 .PHONY: test/packs
 test/packs: postgres bin/millrace-temporal ## graphs of node packs through Millrace and on a ComfyUI server, compared (COMFYUI=http://…[,http://…])

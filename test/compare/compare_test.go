@@ -1,7 +1,7 @@
 // Package compare_test runs random graphs on Millrace and on a real ComfyUI server and compares the results for a
 // client: the answer to the submission, the outcome, the outputs and every value of every picture. It needs a server
 // of the reference version at the address in MILLRACE_TEST_COMFYUI; without one, it is skipped. GRAPHS and SEED
-// select the number of graphs and the seed.
+// select the number of graphs and the seed; with WRONG=1, each graph has a value of a random type.
 package compare_test
 
 import (
@@ -39,6 +39,16 @@ func (t *tally) note(want, got string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.count[fmt.Sprintf("%.150q there, %.150q here", want, got)]++
+}
+
+func (t *tally) total() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	total := 0
+	for _, n := range t.count {
+		total += n
+	}
+	return total
 }
 
 // exceptions are the errors of nodes whose texts differ; such differences are reported and do not count.
@@ -90,7 +100,7 @@ func TestGraphsEndAsOnComfyUI(t *testing.T) {
 	count, seed := number("GRAPHS", 300), number("SEED", 1)
 	equal, byClass := 0, map[string][2]int{}
 	for i := range count {
-		gen := &generator{r: rand.New(rand.NewPCG(uint64(seed), uint64(i))), classes: classes, files: files}
+		gen := &generator{r: rand.New(rand.NewPCG(uint64(seed), uint64(i))), classes: classes, files: files, wrong: number("WRONG", 0) != 0}
 		g := gen.make()
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		want, err := reference.run(ctx, g)
@@ -118,7 +128,8 @@ func TestGraphsEndAsOnComfyUI(t *testing.T) {
 	}
 	report(t, byClass)
 	share := 100 * float64(equal) / float64(count)
-	t.Logf("%d of %d graphs (%.1f %%) are equal in answer, end, outputs and every value", equal, count, share)
+	t.Logf("%d of %d graphs (%.1f %%) are equal in answer, end, outputs and every value; the texts of %d errors differ", equal, count, share,
+		exceptions.total())
 	require.GreaterOrEqual(t, share, float64(leastEqual))
 }
 

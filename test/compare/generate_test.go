@@ -194,6 +194,7 @@ type generator struct {
 	r       *rand.Rand
 	classes []class
 	files   []string
+	wrong   bool // one value of each graph is of a random type
 	g       graph
 	made    []made
 }
@@ -234,10 +235,48 @@ func (g *generator) make() graph {
 			g.show(m)
 		}
 	}
-	if g.r.IntN(12) == 0 {
+	if g.wrong {
+		g.misuse()
+	} else if g.r.IntN(12) == 0 {
 		g.spoil()
 	}
 	return g.g
+}
+
+// misuse gives an input a value of a random type: a literal, or the output of a node, which a switch passes on as it is.
+func (g *generator) misuse() {
+	var ids []string
+	for _, id := range sortedKeys(g.g) {
+		if len(g.g[id].Inputs) > 0 && !slices.Contains([]string{"LoadImage", "SaveImage", "PreviewAny"}, g.g[id].Class) {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		return
+	}
+	n := g.g[ids[g.r.IntN(len(ids))]]
+	name := sortedKeys(n.Inputs)[g.r.IntN(len(n.Inputs))]
+	value := []any{true, 3, 2.5, "no such thing", "", nil, map[string]any{"x": 1}, map[string]any{}, []any{}, []any{1, 2, 3}}[g.r.IntN(10)]
+	if g.r.IntN(2) == 0 {
+		id := ""
+		switch g.r.IntN(6) {
+		case 0:
+			id = g.add("EmptyImage", map[string]any{"width": 8, "height": 6, "batch_size": 2, "color": 255})
+		case 1:
+			id = g.add("SolidMask", map[string]any{"value": 1.0, "width": 8, "height": 6})
+		case 2:
+			id = g.add("PrimitiveString", map[string]any{"value": "no such thing"})
+		case 3:
+			id = g.add("PrimitiveFloat", map[string]any{"value": 2.5})
+		case 4:
+			id = g.add("PrimitiveBoolean", map[string]any{"value": true})
+		case 5:
+			id = g.add("EmptyAudio", map[string]any{"duration": 1.0, "sample_rate": 8000, "channels": 1})
+		}
+		from := []any{id, 0}
+		value = []any{g.add("ComfySwitchNode", map[string]any{"switch": true, "on_true": from, "on_false": from}), 0}
+	}
+	n.Inputs[name] = value
 }
 
 func (g *generator) source() {
