@@ -10,7 +10,7 @@ import (
 )
 
 // unreadable is the panic with which a typed read of an argument ends the run of a class; Invocation.Run returns its error.
-type unreadable struct{ err *fault.Error }
+type unreadable struct{ err error }
 
 // Has reports whether the argument is present. If the class takes lists, the methods that read an argument return the first value
 // of its list.
@@ -78,11 +78,25 @@ func (c *Call) String(name string) string { return argument[string](c, name) }
 // Object returns an argument that is a JSON object.
 func (c *Call) Object(name string) map[string]any { return argument[map[string]any](c, name) }
 
-// Bool returns a boolean argument.
-func (c *Call) Bool(name string) bool { return argument[bool](c, name) }
+// Bool returns the truth value of an argument.
+func (c *Call) Bool(name string) bool {
+	holds, err := Truth(c.Any(name))
+	if err != nil {
+		panic(unreadable{err})
+	}
+	return holds
+}
 
-// Int returns an integer argument; a whole float is accepted.
+// Any returns an argument of any type.
+func (c *Call) Any(name string) Value { return argument[Value](c, name) }
+
+// Int returns an integer argument; a whole float and a boolean are accepted.
 func (c *Call) Int(name string) int {
+	if c.argument(name) == true {
+		return 1
+	} else if c.argument(name) == false {
+		return 0
+	}
 	if f, ok := c.argument(name).(float64); ok && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
 		return int(f)
 	}

@@ -43,7 +43,7 @@ func branch(name, tooltip string) node.Input {
 }
 
 func chosen(args node.Args) string {
-	if on, _ := args["switch"].(bool); on {
+	if on, err := node.Truth(args["switch"]); on && err == nil {
 		return "on_true"
 	}
 	return "on_false"

@@ -65,7 +65,7 @@ func PrimitiveBoundingBox() *node.Class {
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
 			box := map[string]any{}
 			for _, name := range names {
-				box[name] = int64(call.Int(name))
+				box[name] = asDeclared(call.Any(name), node.Int)
 			}
 			return declare.One(box, nil)
 		},
@@ -80,14 +80,22 @@ func primitive(name, display string, value node.Input) *node.Class {
 		Inputs:      []node.Input{value},
 		Outputs:     []node.Output{{Type: value.Type}},
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
-			switch value.Type {
-			case node.Float:
-				return declare.One(call.Float("value"), nil)
-			case node.Boolean:
-				return declare.One(call.Bool("value"), nil)
-			default:
-				return declare.One(int64(call.Int("value")), nil)
-			}
+			return declare.One(asDeclared(call.Any("value"), value.Type), nil)
 		},
 	}
+}
+
+// asDeclared makes a number that a prompt gives one of the declared type. A value of another type is passed on as it is, as ComfyUI does.
+func asDeclared(value node.Value, declared node.Type) node.Value {
+	switch v := value.(type) {
+	case int64:
+		if declared == node.Float {
+			return float64(v)
+		}
+	case float64:
+		if declared == node.Int && v == math.Trunc(v) && math.Abs(v) < 1<<53 {
+			return int64(v)
+		}
+	}
+	return value
 }

@@ -83,8 +83,32 @@ func TestPrimitivesPassTheirValue(t *testing.T) {
 		res, err := run(t, name, node.Args{"value": v})
 		require.NoError(t, err)
 		require.Equal(t, []node.Value{v}, res.Outputs)
-		_, err = run(t, name, node.Args{"value": "text"})
+		res, err = run(t, name, node.Args{"value": "text"})
+		require.NoError(t, err)
+		require.Equal(t, []node.Value{"text"}, res.Outputs)
+		_, err = run(t, name, nil)
 		require.Equal(t, fault.Invalid, fault.KindOf(err))
+	}
+}
+
+// A switch passes values of any type on; what ComfyUI computes with them was run there.
+func TestArgumentsOfOtherTypesAreUsedAsPythonDoes(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		class string
+		args  node.Args
+		want  node.Value
+	}{
+		{"PrimitiveBoundingBox", node.Args{"x": 2.5, "y": true, "width": "text", "height": 3.0}, map[string]any{
+			"x": 2.5, "y": true, "width": "text", "height": int64(3),
+		}},
+		{"ComfySwitchNode", node.Args{"switch": "text", "on_true": "x", "on_false": "y"}, "x"},
+		{"ComfySwitchNode", node.Args{"switch": int64(0), "on_true": "x", "on_false": "y"}, "y"},
+		{"ResolutionSelector", node.Args{"aspect_ratio": "1:1 (Square)", "megapixels": 1.0, "multiple": true}, int64(1024)},
+	} {
+		res, err := run(t, c.class, c.args)
+		require.NoError(t, err, c.class)
+		require.Equal(t, c.want, res.Outputs[0], c.class)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/node/declare"
-	"github.com/millrace-dev/millrace/internal/engine/raster"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -25,7 +24,7 @@ func Not() *node.Class {
 			if !given {
 				return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "input value is missing")
 			}
-			holds, err := truth(value)
+			holds, err := node.Truth(value)
 			if err != nil {
 				return node.Result{}, err
 			}
@@ -59,7 +58,7 @@ func conditions(name, display, description string, all bool) *node.Class {
 				if !given {
 					continue
 				}
-				holds, err := truth(value)
+				holds, err := node.Truth(value)
 				if err != nil {
 					return node.Result{}, err
 				}
@@ -70,28 +69,4 @@ func conditions(name, display, description string, all bool) *node.Class {
 			return declare.One(all, nil)
 		},
 	}
-}
-
-// truth returns the truth value of a value in Python. A picture is an error.
-func truth(value node.Value) (bool, error) {
-	switch v := value.(type) {
-	case nil:
-		return false, nil
-	case bool:
-		return v, nil
-	case int64:
-		return v != 0, nil
-	case float64:
-		return v != 0, nil
-	case string:
-		return v != "", nil
-	case []any:
-		return len(v) > 0, nil
-	case map[string]any:
-		return len(v) > 0, nil
-	case *raster.Image, *raster.Mask:
-		refusal := fault.New(fault.Invalid, fault.CodeInputType, "a picture has no truth value; connect a number, a text, a list or a boolean")
-		return false, refusal.Raising("RuntimeError", "Boolean value of Tensor with more than one value is ambiguous")
-	}
-	return true, nil
 }

@@ -47,7 +47,7 @@ func primitive(name, display, essentials string, multiline bool) *node.Class {
 		Inputs:      []node.Input{{Name: "value", Type: node.String, Multiline: multiline, Tooltip: "The text."}},
 		Outputs:     textOut(),
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
-			return declare.One(call.String("value"), nil)
+			return declare.One(call.Any("value"), nil) // a value of another type is passed on as it is, as ComfyUI does
 		},
 	}
 }
