@@ -184,6 +184,27 @@ func TestASavedVideoLosesNothing(t *testing.T) {
 	require.Len(t, bytes.Split(a.files.Saved["two_00001_.mp4"], []byte("x264 - core")), 2, "written once")
 }
 
+// A saved video keeps the codec of its file, unless another is asked for.
+func TestASavedVideoKeepsItsCodec(t *testing.T) {
+	t.Parallel()
+	a := newAccount(t)
+	save := func(source, codec, name string) *raster.Image {
+		video := a.first("LoadVideo", node.Args{"file": source})
+		a.run("SaveVideo", node.Args{"video": video, "filename_prefix": name, "format": "mp4", "format.codec": codec})
+		saved := a.first("LoadVideo", node.Args{"file": name + "_00001_.mp4"})
+		return a.run("GetVideoComponents", node.Args{"video": saved}).Outputs[0].(*raster.Image)
+	}
+	isAV1 := func(name string) bool { return bytes.Contains(a.files.Saved[name+"_00001_.mp4"], []byte("av01")) }
+	save(nodetest.VideoName, "h264", "h264")
+	require.False(t, isAV1("h264"))
+	pictures := save("h264_00001_.mp4", "av1", "av1")
+	require.True(t, isAV1("av1"))
+	require.Equal(t, pictures, save("av1_00001_.mp4", "auto", "kept"))
+	require.True(t, isAV1("kept"))
+	save("av1_00001_.mp4", "h264", "asked")
+	require.False(t, isAV1("asked"))
+}
+
 // WebM files may have odd sizes. MP4 files may not, so a row and a column are cut off.
 func TestOddSizes(t *testing.T) {
 	t.Parallel()

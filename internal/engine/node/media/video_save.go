@@ -24,12 +24,15 @@ type container struct {
 	keeps                     []string // codecs of streams that are copied without encoding them again
 }
 
+// pictureCodecs are the codecs of pictures whose streams are kept unless another is asked for.
+var pictureCodecs = []string{"h264", "hevc", "av1", "vp9", "vp8", "mpeg4"}
+
 func containers() []container {
-	h264, any := []string{automatic, "h264", "av1"}, []string{"h264", "av1", "aac", "mp3", "opus"}
+	h264, any := []string{automatic, "h264", "av1"}, append([]string{"aac", "mp3", "opus", "vorbis", "flac", "ac3"}, pictureCodecs...)
 	mp4 := []string{"-f", "mp4", "-movflags", "use_metadata_tags+faststart"}
 	return []container{
-		{automatic, "_.mp4", "video/mp4", h264, mp4, "mp4", []string{"h264", "aac", "mp3"}},
-		{"mp4", "_.mp4", "video/mp4", h264, mp4, "mp4", []string{"h264", "aac", "mp3"}},
+		{automatic, "_.mp4", "video/mp4", h264, mp4, "mp4", any},
+		{"mp4", "_.mp4", "video/mp4", h264, mp4, "mp4", any},
 		{"mkv", "_.mkv", "video/x-matroska", h264, []string{"-f", "matroska"}, "matroska", any},
 		{
 			"webm", "_.webm", "video/webm",
@@ -99,6 +102,7 @@ func encodingInput(crf, most float64) node.Input {
 // encoding is how pictures are encoded.
 type encoding struct {
 	codec string  // "" = as it is, or H.264
+	asked bool    // for the codec: streams of others are not kept
 	crf   float64 // < 0 = the default
 	space string  // "" = as it is
 }
@@ -108,7 +112,7 @@ func readEncoding(call *node.Call, name string) (encoding, error) {
 	e := encoding{crf: -1}
 	codec, _ := call.Args[name].(string)
 	if codec != automatic {
-		e.codec = codec
+		e.codec, e.asked = codec, codec != ""
 	}
 	if call.Args[name+".encoding"] != "re-encode" {
 		return e, nil
@@ -161,8 +165,14 @@ func (c container) format(e encoding, video *media.Video) (ffmpeg.Format, error)
 		return ffmpeg.Format{}, fault.New(fault.Invalid, fault.CodeEncoding,
 			"the values of the pictures are %s; they are not converted to %s", video.Colors(), e.space)
 	}
+	keeps := c.keeps
+	if e.asked {
+		keeps = slices.DeleteFunc(slices.Clone(keeps), func(codec string) bool {
+			return slices.Contains(pictureCodecs, codec) && codec != e.codec
+		})
+	}
 	how := ffmpeg.Format{
-		Muxer: c.muxer, Video: pictures(e, video.Bits()), Audio: []string{"-c:a", "aac", "-b:a", "192k"}, Container: c.probed, Keeps: c.keeps,
+		Muxer: c.muxer, Video: pictures(e, video.Bits()), Audio: []string{"-c:a", "aac", "-b:a", "192k"}, Container: c.probed, Keeps: keeps,
 	}
 	if c.name == "webm" {
 		how.Audio = []string{"-c:a", "libopus", "-b:a", "128k"}
