@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -229,7 +230,7 @@ func (t *Tool) video(ctx context.Context, dir string, d description, part Part, 
 	if width < 1 || height < 1 || int64(width)*int64(height) > min(maxPixels, maxFrame) {
 		return nil, fault.New(fault.Exhausted, fault.CodePixelLimit, "the frames of the video are too large: %d × %d pixels", width, height)
 	}
-	frames, err := t.frames(ctx, dir, part, width, height, maxPixels)
+	frames, err := t.frames(ctx, dir, part, found, maxPixels)
 	if err != nil {
 		return nil, err
 	}
@@ -243,12 +244,21 @@ func (t *Tool) video(ctx context.Context, dir string, d description, part Part, 
 // bytesPerPixel is the memory of a pixel of the widest value: four floats.
 const bytesPerPixel = 16
 
-func (t *Tool) frames(ctx context.Context, dir string, part Part, width, height int, maxPixels int64) (*raster.Image, error) {
+// frames reads the pictures as ComfyUI does: those with the full range of values as 8 bits, others as floats, from which it cuts 8 bits
+// when it writes a file. Their samples of colour lie at the left of the pixels that they stand for.
+func (t *Tool) frames(ctx context.Context, dir string, part Part, found stream, maxPixels int64) (*raster.Image, error) {
+	width, height := found.size()
 	var pix []byte
 	out := &bounded{left: maxPixels * 3, take: func(p []byte) { pix = append(pix, p...) }}
+	format, filter := "rgb24", fmt.Sprintf("scale=%d:%d", width, height)
+	if !strings.HasPrefix(found.Pixels, "yuvj") && !slices.Contains([]string{"rgb24", "rgba", "pal8"}, found.Pixels) {
+		format, filter = "gbrpf32le", filter+":in_h_chr_pos=0:flags=bilinear"
+		planes := planar{frame: make([]byte, 0, width*height*12), take: out.take}
+		out.left, out.take = maxPixels*12, planes.write
+	}
 	args := append(part.options(), guarded()...)
 	args = append(args, "-i", "file:"+inputName, "-map", "0:V:0", "-fps_mode", "passthrough",
-		"-f", "rawvideo", "-pix_fmt", "rgb24", "-s", fmt.Sprintf("%dx%d", width, height), "pipe:1")
+		"-f", "rawvideo", "-pix_fmt", format, "-vf", filter, "pipe:1")
 	if err := t.run(ctx, dir, nil, out, args...); err != nil {
 		return nil, err
 	}
@@ -264,6 +274,31 @@ func (t *Tool) frames(ctx context.Context, dir string, part Part, width, height 
 type bounded struct {
 	left int64
 	take func([]byte)
+}
+
+// planar makes pixels of 8 bits of frames whose planes are floats of green, blue and red.
+type planar struct {
+	frame []byte // what has come of a frame; its capacity is that of a frame
+	take  func([]byte)
+}
+
+func (f *planar) write(p []byte) {
+	for len(p) > 0 {
+		n := min(len(p), cap(f.frame)-len(f.frame))
+		if f.frame, p = append(f.frame, p[:n]...), p[n:]; len(f.frame) < cap(f.frame) {
+			return
+		}
+		plane := len(f.frame) / 3
+		row := make([]byte, 0, plane/4*3)
+		for i := 0; i < plane; i += 4 {
+			for _, start := range [3]int{2 * plane, 0, plane} {
+				v := math.Float32frombits(binary.LittleEndian.Uint32(f.frame[start+i:]))
+				row = append(row, byte(255*min(max(v, 0), 1)))
+			}
+		}
+		f.take(row)
+		f.frame = f.frame[:0]
+	}
 }
 
 // Write implements io.Writer.
