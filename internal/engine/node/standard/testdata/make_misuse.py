@@ -54,7 +54,8 @@ wrong = {"bool": (True,), "int": (13, 17), "float": (2.5, 3.25), "str": ("text",
          "MASK": (mask(1, 64, 64), mask(3, 11, 7)), "AUDIO": (sound(8000, 4000), sound(9000, 300)),
          "VIDEO": (video(2, 64, 64), video(3, 11, 7)),
          "empty str": ("",), "empty dict": ({},), "empty list": ([],)}
-fit = {"INT": "int", "FLOAT": "int,float", "BOOLEAN": "bool", "IMAGE": "IMAGE", "MASK": "MASK", "AUDIO": "AUDIO", "VIDEO": "VIDEO"}
+fit = {"COMFY_MATCHTYPE_V3": "IMAGE,MASK", "INT": "int", "FLOAT": "int,float", "BOOLEAN": "bool",
+       "IMAGE": "IMAGE", "MASK": "MASK", "AUDIO": "AUDIO", "VIDEO": "VIDEO"}
 fit |= dict.fromkeys(("STRING", "COMBO", "COLOR", "COMFY_DYNAMICCOMBO_V3"), "str,empty str")
 fit |= dict.fromkeys(("BOUNDING_BOX", "DICT", "ARRAY", "CURVE", "HISTOGRAM", "COMPOSITOR"), "dict,list,empty dict,empty list")
 
