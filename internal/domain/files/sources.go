@@ -37,24 +37,28 @@ func ParseWeightSources(text string) (WeightSources, error) {
 	return all, nil
 }
 
-// Models returns the model files that the drawing of a submission names at one of the addresses, under a name that a weight may have. A
-// file that is named twice is returned once.
+// Models returns the model files that the drawing of a submission names at one of the addresses, under a name that a weight may have and
+// that ends as the address does: nobody gives one file the name of another. A file that is named twice is returned once.
 func (s WeightSources) Models(extraData map[string]json.RawMessage) (models []uiworkflow.Model) {
 	if len(s) == 0 {
 		return nil
 	}
 	for _, m := range uiworkflow.ModelsOf(extraData) {
 		same := func(o uiworkflow.Model) bool { return o.Folder == m.Folder && o.Name == m.Name }
-		if _, err := WeightPlace(m.Folder, m.Name); err == nil && s.allow(m.URL) && !slices.ContainsFunc(models, same) {
+		if _, err := WeightPlace(m.Folder, m.Name); err == nil && s.allow(m.URL, path.Base(m.Name)) && !slices.ContainsFunc(models, same) {
 			models = append(models, m)
 		}
 	}
 	return models
 }
 
-func (s WeightSources) allow(address string) bool {
+// allow reports whether a file with a name may be fetched from an address.
+func (s WeightSources) allow(address, name string) bool {
 	u, err := url.Parse(address)
-	return err == nil && u.User == nil && u.Path == path.Clean(u.Path) && slices.ContainsFunc(s, func(allowed *url.URL) bool {
+	if err != nil || u.User != nil || u.Path != path.Clean(u.Path) || path.Base(u.Path) != name {
+		return false
+	}
+	return slices.ContainsFunc(s, func(allowed *url.URL) bool {
 		return u.Scheme == allowed.Scheme && strings.EqualFold(u.Host, allowed.Host) && strings.HasPrefix(u.Path, allowed.Path)
 	})
 }
