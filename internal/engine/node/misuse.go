@@ -78,9 +78,13 @@ func misuse(class *Class, input string, value Value) *python.Exception {
 	if !known {
 		return nil
 	}
-	repr, str := fault.Shorten(python.Repr(value), maxQuoted), fault.Shorten(python.Str(value), maxQuoted)
-	texts := strings.NewReplacer("{type}", typeName, "{repr}", repr, "{str}", str)
-	return python.Raise(name, "%s", texts.Replace(sentence))
+	texts := []string{"{type}", typeName}
+	for mark, write := range map[string]func(any) string{"{repr}": python.Repr, "{str}": python.Str} {
+		if strings.Contains(sentence, mark) { // the text of a picture would be as large as the picture; no sentence has one
+			texts = append(texts, mark, fault.Shorten(write(value), maxQuoted))
+		}
+	}
+	return python.Raise(name, "%s", strings.NewReplacer(texts...).Replace(sentence))
 }
 
 // kindOf returns the kind of a value in the table of exceptions, and Python's name of its type.

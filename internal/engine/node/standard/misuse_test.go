@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -48,6 +49,28 @@ func TestArgumentsOfOtherTypesFailAsInComfyUI(t *testing.T) {
 			}
 		})
 	}
+}
+
+// written counts how often it is written as text.
+type written struct{ times *atomic.Int32 }
+
+func (w written) String() string {
+	w.times.Add(1)
+	return "written"
+}
+
+// The text of a large value costs as much as the value.
+func TestAValueIsWrittenOnlyForASentenceThatHasIt(t *testing.T) {
+	t.Parallel()
+	classes, err := standard.Registry(&ffmpeg.Tool{})
+	require.NoError(t, err)
+	class, _ := classes.Lookup("ImageInvert")
+	value := written{&atomic.Int32{}}
+	_, err = node.Invocation{Class: class, Inputs: node.Args{"image": []any{value}}}.Run(t.Context(), node.Call{Files: nodetest.NewFiles()})
+	var refusal *fault.Error
+	require.ErrorAs(t, err, &refusal)
+	require.Equal(t, "TypeError", refusal.Exception)
+	require.Zero(t, value.times.Load())
 }
 
 // The exceptions are those of ComfyUI 0.26 for the same prompts.
