@@ -122,16 +122,7 @@ func (x *Downloads) fetch(ctx context.Context, ref task.Ref, state download.Down
 	read := &counted{Reader: source, report: func(p task.Progress) { progress.report(ctx, p) }, progress: task.Progress{
 		Kind: task.Download, Task: ref.Task, Name: state.Requested.Request.Name, Bytes: max(size, 0),
 	}}
-	digest := sha256.New()
-	var content io.Reader = read
-	if weight != nil && weight.SHA256 != "" {
-		content = io.TeeReader(read, digest)
-	}
-	if _, err := io.Copy(in, content); err != nil {
-		return asset.Asset{}, false, err
-	}
-	if sum := hex.EncodeToString(digest.Sum(nil)); content != read && sum != weight.SHA256 {
-		err := fault.New(fault.Conflict, fault.CodeHashMismatch, "the file has the SHA-256 %s, and not %s", sum, weight.SHA256)
+	if err := receive(in, read, weight); err != nil {
 		return asset.Asset{}, false, err
 	}
 	spec := state.Requested.Request.Spec(ref.Account, declared(contentType), state.RequestID)
@@ -140,6 +131,22 @@ func (x *Downloads) fetch(ctx context.Context, ref task.Ref, state download.Down
 		return stored.Asset, stored.Existing, err
 	}
 	return x.createAsset(ctx, in, spec)
+}
+
+// receive reads the content, and refuses a weight that has not the SHA-256 of its request.
+func receive(to io.Writer, content io.Reader, weight *download.Weight) error {
+	if weight == nil || weight.SHA256 == "" {
+		_, err := io.Copy(to, content)
+		return err
+	}
+	digest := sha256.New()
+	if _, err := io.Copy(to, io.TeeReader(content, digest)); err != nil {
+		return err
+	}
+	if sum := hex.EncodeToString(digest.Sum(nil)); sum != weight.SHA256 {
+		return fault.New(fault.Conflict, fault.CodeHashMismatch, "the file has the SHA-256 %s, and not %s", sum, weight.SHA256)
+	}
+	return nil
 }
 
 // createAsset makes an asset of received bytes, or returns an equal asset that exists.

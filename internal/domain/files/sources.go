@@ -2,6 +2,8 @@ package files
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -38,13 +40,17 @@ func ParseWeightSources(text string) (WeightSources, error) {
 }
 
 // Models returns the model files that the drawing of a submission names at one of the addresses, under a name that a weight may have and
-// that ends as the address does: nobody gives one file the name of another. A file that is named twice is returned once.
+// that ends as the address does: nobody gives one file the name of another. A file with a malformed SHA-256 is left out, and one that is
+// named twice is returned once.
 func (s WeightSources) Models(extraData map[string]json.RawMessage) (models []uiworkflow.Model) {
 	if len(s) == 0 {
 		return nil
 	}
 	for _, m := range uiworkflow.ModelsOf(extraData) {
 		same := func(o uiworkflow.Model) bool { return o.Folder == m.Folder && o.Name == m.Name }
+		if sum, err := hex.DecodeString(m.SHA256()); err != nil || len(sum) != 0 && len(sum) != sha256.Size {
+			continue
+		}
 		if _, err := WeightPlace(m.Folder, m.Name); err == nil && s.allow(m.URL, path.Base(m.Name)) && !slices.ContainsFunc(models, same) {
 			models = append(models, m)
 		}

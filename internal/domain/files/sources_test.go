@@ -2,6 +2,7 @@ package files_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,8 +30,11 @@ func TestWeightSources(t *testing.T) {
 		model("a.safetensors", "https://a.example/org/x/a.safetensors?download=true", "vae"),
 		model("sub/a.safetensors", "https://A.example/org/a.safetensors", "vae"), model("b.pt", "http://10.0.0.5:8000/b.pt", "loras"),
 	}
+	bad := model("c.pt", "https://a.example/org/c.pt", "vae")
+	bad.HashType, bad.Hash = "SHA256", strings.Repeat("0", 66)
 	named := append(good[:len(good):len(good)],
 		good[0], // twice
+		bad,
 		model("another.safetensors", "https://a.example/org/x/a.safetensors", "vae"),
 		model("c.pt", "https://a.example/organs/c.pt", "vae"), model("c.pt", "https://a.example:8443/org/c.pt", "vae"),
 		model("c.pt", "https://a.example/org/%2e%2e/c.pt", "vae"), model("c.pt", "https://a.example/org//c.pt", "vae"),
