@@ -104,12 +104,11 @@ func (d *deployment) databaseOf(name string) string {
 
 // postgresTool runs a program that comes with PostgreSQL.
 func postgresTool(ctx context.Context, name string, args ...string) error {
-	path, err := exec.LookPath(name)
-	if found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + name); err != nil && len(found) > 0 {
-		path = found[len(found)-1]
-	}
-	out, err := exec.CommandContext(ctx, path, args...).CombinedOutput()
+	path, err := load.PostgresTool(name)
 	if err != nil {
+		return err
+	}
+	if out, err := exec.CommandContext(ctx, path, args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w: %s", name, err, out)
 	}
 	return nil

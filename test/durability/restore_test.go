@@ -12,18 +12,16 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/test/load"
 )
 
 // pgTool is a program of the PostgreSQL that the private cluster runs.
 func pgTool(t *testing.T, name string) string {
 	t.Helper()
-	if path, err := exec.LookPath(name); err == nil {
-		return path
-	}
-	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/" + name)
+	path, err := load.PostgresTool(name)
 	require.NoError(t, err)
-	require.NotEmpty(t, found, "%s comes with PostgreSQL", name)
-	return found[len(found)-1]
+	return path
 }
 
 func tool(t *testing.T, name string, args ...string) {
