@@ -65,8 +65,7 @@ func TestProcessesThatMillraceStartsAndLooksAfter(t *testing.T) {
 	seen := map[int]bool{}
 	for address := range first {
 		// A process that has run its four prompts may have been replaced since: what is killed is what runs now. While a slow machine
-		// replaces it, the jobs may all end: then a longer one follows.
-		longer := false
+		// replaces it, the jobs may all end: then longer ones follow, each when the last has ended, until one is seen.
 		s.await("a job on "+address+" and its process killed", func() bool {
 			pid := s.processes()[address]
 			seen[pid] = true
@@ -74,10 +73,9 @@ func TestProcessesThatMillraceStartsAndLooksAfter(t *testing.T) {
 				return false
 			}
 			if !strings.Contains(s.command("servers", "list"), "busy") {
-				if !longer {
+				if s.status(ids[len(ids)-1]) == "completed" {
 					ids = append(ids, s.submit(served.Text2Img(len(ids)+1, 3000)))
 				}
-				longer = true
 				return false
 			}
 			return syscall.Kill(pid, syscall.SIGKILL) == nil
