@@ -47,7 +47,7 @@ type Downloads struct {
 	Fetch func(ctx context.Context, address string) (content io.ReadCloser, contentType string, size int64, err error)
 	// FetchWeight is Fetch for the weights of operators, which are larger.
 	FetchWeight func(ctx context.Context, address string) (content io.ReadCloser, contentType string, size int64, err error)
-	// Fits fails if the account may not store that many more bytes.
+	// Fits fails if there is no space for that many more bytes, on the disk or for the account. It gets 0 for an unknown size.
 	Fits func(ctx context.Context, account string, bytes int64) error
 	Bus  stream.Publisher
 	Log  *slog.Logger
@@ -108,10 +108,8 @@ func (x *Downloads) fetch(ctx context.Context, ref task.Ref, state download.Down
 		return asset.Asset{}, false, err
 	}
 	defer source.Close()
-	if size > 0 {
-		if err := x.Fits(ctx, ref.Account, size); err != nil {
-			return asset.Asset{}, false, err
-		}
+	if err := x.Fits(ctx, ref.Account, max(size, 0)); err != nil {
+		return asset.Asset{}, false, err
 	}
 	in, err := x.Assets.Receive(ctx, ref.Account, nil)
 	if err != nil {

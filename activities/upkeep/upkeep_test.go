@@ -9,9 +9,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 
 	"github.com/millrace-dev/millrace/activities/upkeep"
@@ -255,6 +258,14 @@ func TestAJobIsRetiredWithItsArchive(t *testing.T) {
 // run runs an activity.
 func run(t *testing.T, activity, param, result any) {
 	t.Helper()
+	value, err := execute(activity, param)
+	require.NoError(t, err)
+	if result != nil {
+		require.NoError(t, value.Get(result))
+	}
+}
+
+func execute(activity, param any) (converter.EncodedValue, error) {
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestActivityEnvironment()
 	env.SetTestTimeout(time.Minute) // an activity has three seconds otherwise
@@ -263,11 +274,7 @@ func run(t *testing.T, activity, param, result any) {
 	if param != nil {
 		params = append(params, param)
 	}
-	value, err := env.ExecuteActivity(activity, params...)
-	require.NoError(t, err)
-	if result != nil {
-		require.NoError(t, value.Get(result))
-	}
+	return env.ExecuteActivity(activity, params...)
 }
 
 // archive is an account with one file, the export that packs it, and its end.
@@ -377,22 +384,38 @@ func (fetched) Create(_ context.Context, n asset.New) (asset.Stored, error) {
 	return asset.Stored{Asset: asset.Asset{ID: "1", Size: n.Size}}, nil
 }
 
-// Clients see how many bytes of a download have come.
-func TestADownloadReportsItsProgress(t *testing.T) {
+// Clients see how many bytes of a download have come. While there is no space for it, no byte is read, and it goes on later.
+func TestADownloadNeedsSpaceAndReportsItsProgress(t *testing.T) {
 	t.Parallel()
 	const text = "the content of a file"
-	records, frames := &source{}, &bus{}
+	records, frames, full := &source{}, &bus{}, true
 	x := &upkeep.Downloads{
 		Records: records, Bus: frames, Log: quiet, Assets: asset.NewService(fetched{}, mem.New(), asset.Options{}),
 		Find: func(context.Context, string, asset.PublicID) (asset.Asset, error) {
 			return asset.Asset{}, fault.New(fault.NotFound, "", "not yet")
 		},
 		Fetch: func(context.Context, string) (io.ReadCloser, string, int64, error) {
+			if full {
+				return io.NopCloser(iotest.ErrReader(errors.New("read"))), "", -1, nil
+			}
 			return io.NopCloser(strings.NewReader(text)), "text/plain", int64(len(text)), nil
 		},
-		Fits: func(context.Context, string, int64) error { return nil },
+		Fits: func(_ context.Context, _ string, bytes int64) error {
+			if full {
+				return fault.New(fault.Unavailable, "", "no space for %d bytes", bytes)
+			}
+			require.Len(t, text, int(bytes))
+			return nil
+		},
 	}
-	run(t, x.FetchDownload, task.Ref{Account: "a", Task: "t"}, nil)
+	ref := task.Ref{Account: "a", Task: "t"}
+	_, err := execute(x.FetchDownload, ref)
+	require.ErrorContains(t, err, "no space for 0 bytes")
+	var failed *temporal.ApplicationError
+	require.ErrorAs(t, err, &failed)
+	require.False(t, failed.NonRetryable())
+	full = false
+	run(t, x.FetchDownload, ref, nil)
 	require.Equal(t, []download.CompletedV1{{Name: "x", Asset: "1", Size: int64(len(text))}}, records.ended)
 	require.NotEmpty(t, frames.frames)
 	require.Equal(t, &task.Progress{

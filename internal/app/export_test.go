@@ -28,9 +28,9 @@ func MetricNames(ctx context.Context) []string {
 	return (&Instance{roles: []Role{Worker}}).openMetrics(ctx, &group).Names()
 }
 
-// RoomIn returns the readiness of a data directory with that reserve.
-func RoomIn(dir string, reserve int64) error {
-	return readiness{&Instance{cfg: config.Config{DataDir: dir, DiskReserve: reserve}}}.CheckSpace()
+// RoomIn fails if a data directory with that reserve has no space for so many bytes.
+func RoomIn(dir string, reserve, bytes int64) error {
+	return readiness{&Instance{cfg: config.Config{DataDir: dir, DiskReserve: reserve}}}.space(bytes)
 }
 
 // WorkersPart returns the part of the readiness that concerns workers.

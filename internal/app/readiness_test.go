@@ -15,9 +15,10 @@ import (
 // /readyz is 503 for the same reasons for which submissions are refused.
 func TestReadinessKnowsAFullDiskAndAReadOnlyDatabase(t *testing.T) {
 	t.Parallel()
-	require.NoError(t, app.RoomIn(t.TempDir(), 1))
-	require.ErrorContains(t, app.RoomIn(t.TempDir(), 1<<60), "no space left")
-	require.Error(t, app.RoomIn(filepath.Join(t.TempDir(), "gone"), 1))
+	require.NoError(t, app.RoomIn(t.TempDir(), 1, 0))
+	require.ErrorContains(t, app.RoomIn(t.TempDir(), 1<<60, 0), "no space left")
+	require.ErrorContains(t, app.RoomIn(t.TempDir(), 1, 1<<60), "no space left")
+	require.Error(t, app.RoomIn(filepath.Join(t.TempDir(), "gone"), 1, 0))
 
 	pool, err := postgres.Open(t.Context(), pgtest.Migrated(t, postgres.Migrate), postgres.PoolOptions{})
 	require.NoError(t, err)

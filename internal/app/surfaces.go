@@ -146,8 +146,11 @@ func (r readiness) following() error {
 
 // CheckSpace implements edge.Space. Accepted work needs space for its outputs and, if the database is on the same
 // disk, for its events, so new work is refused when the disk is nearly full.
-func (r readiness) CheckSpace() error {
-	err := disk.CheckSpace(r.in.cfg.DataDir, r.in.cfg.DiskReserve)
+func (r readiness) CheckSpace() error { return r.space(0) }
+
+// space refuses so many bytes for which the disk has no space.
+func (r readiness) space(bytes int64) error {
+	err := disk.CheckSpace(r.in.cfg.DataDir, r.in.cfg.DiskReserve+bytes)
 	if err == nil {
 		return nil
 	}
@@ -211,10 +214,7 @@ func (in *Instance) Deployments(jobs deployment.Submitter) *deployment.Service {
 
 // fits refuses a file of an account for which there is no space.
 func (in *Instance) fits(ctx context.Context, account string, bytes int64) error {
-	if err := (readiness{in}).CheckSpace(); err != nil {
-		return err
-	}
-	return in.storage.Fits(ctx, account, bytes)
+	return cmp.Or(readiness{in}.space(bytes), in.storage.Fits(ctx, account, bytes))
 }
 
 // surfaces holds what several surfaces of the API share. Each surface has a method that builds it.

@@ -276,7 +276,7 @@ func (in *Instance) downloads() *upkeep.Downloads {
 		Records: in.downloadRecords(), Assets: in.assetService(nil), Find: assets.NewReader(in.pool, in.types, nil).ByPublicID,
 		Fetch:       client.Sources(outbound.Bounds{Bytes: in.cfg.MaxUpload, Total: time.Hour}), // large files need a long time
 		FetchWeight: client.Sources(outbound.Bounds{Bytes: upkeep.MaxWeight, Total: time.Hour}, in.settings.weights.Hosts()...),
-		Fits:        in.storage.Fits, Bus: in.bus, Log: in.log,
+		Fits:        in.fits, Bus: in.bus, Log: in.log,
 	}
 }
 
