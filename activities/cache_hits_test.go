@@ -141,15 +141,20 @@ func mazePrompt(r *rand.Rand) (prompt string, outputs []string) {
 // finished runs a job as its workflow does and returns what its nodes showed and which of them were cached.
 func (b *bench) finished(t *testing.T) (shown map[string]string, cached map[string]bool) {
 	t.Helper()
-	plan, values := b.started(t), map[int][]string{}
-	sched := plan.Scheduler()
+	return b.finishedFrom(t, b.started(t), func(p activities.RunParams) activities.RunResult { return b.once(t, p) })
+}
+
+// finishedFrom is finished for a run that has begun, whose batches run runs.
+func (b *bench) finishedFrom(t *testing.T, plan activities.BeginResult, run func(activities.RunParams) activities.RunResult,
+) (shown map[string]string, cached map[string]bool) {
+	t.Helper()
+	sched, values := plan.Scheduler(), map[int][]string{}
 	for _, s := range plan.Cached {
 		values[s.Unit] = s.Values
 	}
 	for next := sched.Next(); len(next) > 0; next = sched.Next() {
 		for _, batch := range next {
-			res, err := b.batch(t, b.params(sched, batch, plan.PlanHash, values))
-			require.NoError(t, err)
+			res := run(b.params(sched, batch, plan.PlanHash, values))
 			require.Empty(t, res.Failed)
 			require.Empty(t, res.Lost)
 			b.settle(sched, batch, res, values)

@@ -45,6 +45,7 @@ type bench struct {
 	stops      *activities.Stops
 	log        *eventlogtest.Memory
 	ref        job.RunRef
+	unsteady   *unsteady
 }
 
 func newBench(t *testing.T, prompt string, targets []string, classes ...*node.Class) *bench {
