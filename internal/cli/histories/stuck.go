@@ -47,27 +47,19 @@ The exit code is 1 if there are such workflows. The command changes nothing.`,
 }
 
 func printStuck(s *shell.Shell, found []histories.Stuck, asJSON bool) error {
-	if asJSON {
-		if err := s.PrintJSON(map[string]any{"stuck": found}); err != nil {
-			return err
+	err := s.Print(asJSON, map[string]any{"stuck": found}, func(p *terminal.Printer) {
+		if len(found) == 0 {
+			p.Printf("no running workflow waits for a key\n")
+			return
 		}
-	} else if len(found) > 0 {
 		var rows [][]terminal.Cell
 		for _, w := range found {
 			rows = append(rows, []terminal.Cell{{Text: w.Workflow}, {Text: w.Type}, {Text: strings.Join(w.Keys, ", "), Style: terminal.Bad}})
 		}
-		p := s.Printer()
 		p.Table([]string{"WORKFLOW", "TYPE", "KEY"}, rows)
-		if err := p.Err(); err != nil {
-			return err
-		}
+	})
+	if err == nil && len(found) > 0 {
+		err = fmt.Errorf("%d running workflows wait for keys that are not in the key ring: put them back and restart the workers", len(found))
 	}
-	if len(found) > 0 {
-		return fmt.Errorf("%d running workflows wait for keys that are not in the key ring: put them back and restart the workers", len(found))
-	}
-	if asJSON {
-		return nil
-	}
-	_, err := fmt.Fprintln(s.Out, "no running workflow waits for a key")
 	return err
 }

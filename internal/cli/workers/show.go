@@ -74,20 +74,17 @@ func buildOf(v *worker.WorkerDeploymentVersion) string {
 }
 
 func printList(s *shell.Shell, all []deployment, asJSON bool) error {
-	if asJSON {
-		return s.PrintJSON(map[string]any{"deployments": all})
-	}
-	if len(all) == 0 {
-		_, err := fmt.Fprintln(s.Out, "no worker has a version: start workers with MILLRACE_BUILD_ID")
-		return err
-	}
-	var rows [][]terminal.Cell
-	for _, d := range all {
-		rows = append(rows, []terminal.Cell{{Text: d.Name}, {Text: current(d)}, {Text: ramping(d)}})
-	}
-	p := s.Printer()
-	p.Table([]string{"DEPLOYMENT", "CURRENT", "RAMPING"}, rows)
-	return p.Err()
+	return s.Print(asJSON, map[string]any{"deployments": all}, func(p *terminal.Printer) {
+		if len(all) == 0 {
+			p.Printf("no worker has a version: start workers with MILLRACE_BUILD_ID\n")
+			return
+		}
+		var rows [][]terminal.Cell
+		for _, d := range all {
+			rows = append(rows, []terminal.Cell{{Text: d.Name}, {Text: current(d)}, {Text: ramping(d)}})
+		}
+		p.Table([]string{"DEPLOYMENT", "CURRENT", "RAMPING"}, rows)
+	})
 }
 
 func current(d deployment) string {
@@ -131,16 +128,13 @@ func show(ctx context.Context, s *shell.Shell, handle client.WorkerDeploymentHan
 	for _, v := range found.Info.VersionSummaries {
 		d.Versions = append(d.Versions, version{BuildID: v.Version.BuildID, State: state(d, v), Since: v.CreateTime})
 	}
-	if asJSON {
-		return s.PrintJSON(d)
-	}
-	var rows [][]terminal.Cell
-	for _, v := range d.Versions {
-		rows = append(rows, []terminal.Cell{{Text: v.BuildID}, {Text: v.State}, {Text: v.Since.UTC().Format(time.DateTime)}})
-	}
-	p := s.Printer()
-	p.Table([]string{"BUILD", "STATE", "SINCE"}, rows)
-	return p.Err()
+	return s.Print(asJSON, d, func(p *terminal.Printer) {
+		var rows [][]terminal.Cell
+		for _, v := range d.Versions {
+			rows = append(rows, []terminal.Cell{{Text: v.BuildID}, {Text: v.State}, {Text: v.Since.UTC().Format(time.DateTime)}})
+		}
+		p.Table([]string{"BUILD", "STATE", "SINCE"}, rows)
+	})
 }
 
 // state describes a version's share of new jobs and its running jobs.
