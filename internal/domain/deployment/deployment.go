@@ -97,7 +97,7 @@ func (r Routing) Of(key string) int {
 	}
 	h := blake3.New()
 	_, _ = h.WriteString(r.Salt + "\x00" + key) // a hash accepts every byte
-	if binary.BigEndian.Uint64(h.Sum(nil)[:8])%100 < uint64(r.Share.Percent) {
+	if binary.BigEndian.Uint64(h.Sum(nil))%100 < uint64(r.Share.Percent) {
 		return r.Share.Version
 	}
 	return r.Live
