@@ -98,7 +98,7 @@ func references(prompt json.RawMessage) (map[string]asset.PublicID, error) {
 				Type string `json:"__type"`
 				Info struct{ ID string }
 			}
-			if len(value) == 0 || value[0] != '{' || json.Unmarshal(value, &ref) != nil || ref.Type != graph.AssetType {
+			if json.Unmarshal(value, &ref) != nil || ref.Type != graph.AssetType {
 				continue
 			}
 			if id, err := asset.ParsePublicID(ref.Info.ID); err == nil {

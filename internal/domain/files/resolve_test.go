@@ -64,6 +64,7 @@ func TestAssetsOfAGraphAreNamed(t *testing.T) {
 	replaced := upload(t, b, "a1", "lost.png", node.FolderInput, "two")
 	upload(t, b, "a1", "lost.png", node.FolderInput, "three", func(u *files.Upload) { u.Overwrite = true })
 	gone := asset.PublicID(uuid.NewString())
+	const another = `{"__type":"other","info":{"id":%q}}`
 	id := func(x asset.PublicID) string { return fmt.Sprintf("%q", files.AssetName(x)) }
 	for name, c := range map[string]struct{ image, mask, wantImage, wantMask string }{
 		"by its name":          {referenceTo(named.Public), `"x"`, `"sub/photo.png"`, `"x"`},
@@ -71,6 +72,7 @@ func TestAssetsOfAGraphAreNamed(t *testing.T) {
 		"one that lost it":     {referenceTo(named.Public), referenceTo(replaced.Public), `"sub/photo.png"`, id(replaced.Public)},
 		"one that is gone":     {referenceTo(gone), `["2",0]`, id(gone), `["2",0]`},
 		"no reference":         {`"photo.png"`, `1`, `"photo.png"`, `1`},
+		"of another type":      {fmt.Sprintf(another, named.Public), `"core/ASSET"`, fmt.Sprintf(another, named.Public), `"core/ASSET"`},
 		"a text that names it": {`"core/ASSET"`, `1`, `"core/ASSET"`, `1`},
 	} {
 		prompt := `{"1":{"class_type":"LoadImage","inputs":{"image":%s,"mask":%s}}}`
