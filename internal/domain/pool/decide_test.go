@@ -93,6 +93,19 @@ func TestDecisionsOfAPool(t *testing.T) {
 			pool.Seen{Needs: 1, Servers: map[string]pool.Server{"p-1": up(isBusy)}},
 			pool.Orders{Drain: []server.ID{"s"}},
 		},
+		"a budget that is not used up": {
+			joined(t, 1, func(s *pool.Spec) { s.Price, s.Budget = 4_000_000, 4_200_000 }),
+			pool.Seen{Needs: 1, Servers: map[string]pool.Server{"p-1": up(isBusy)}},
+			pool.Orders{},
+		},
+		"a price without a budget": {
+			joined(t, 0, func(s *pool.Spec) { s.Price = 4_000_000 }),
+			pool.Seen{Needs: 1},
+			pool.Orders{Events: requested(1, "1 segments need a machine"), Start: []string{"p-1"}},
+		},
+		"an idle machine takes the segment": {
+			joined(t, 1, nil), pool.Seen{Needs: 1, Servers: map[string]pool.Server{"p-1": up(nil)}}, pool.Orders{},
+		},
 		"an idle machine is drained": {
 			joined(t, 1, nil),
 			pool.Seen{Servers: map[string]pool.Server{"p-1": up(func(s *pool.Server) { s.Used = noon.Add(-3 * time.Minute) })}},

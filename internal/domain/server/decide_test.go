@@ -91,6 +91,11 @@ func TestDecide(t *testing.T) {
 		"an empty server goes before one that would have to unload": {
 			[]*server.Server{healthy("s1", loaded("x")), healthy("s2")}, []*server.Wait{waits("1", needs("m"))}, []string{"1→s2"},
 		},
+		"a server that was just given the model goes before an empty one": {
+			[]*server.Server{healthy("s1", func(s *server.Server) { s.Slots = 2 }), healthy("s2")},
+			[]*server.Wait{waits("1", needs("m")), waits("2", needs("m"))},
+			[]string{"1→s1", "2→s1"},
+		},
 		"a busy server with the model is waited for": {
 			[]*server.Server{healthy("s1"), healthy("s2", busy("m"))}, []*server.Wait{waits("1", needs("m"))}, []string{},
 		},
