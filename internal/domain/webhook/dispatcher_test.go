@@ -29,6 +29,7 @@ type post struct {
 	answer *http.Response
 	err    error
 	sent   []*http.Request
+	counts webhook.Counts
 }
 
 func (p *post) Claim(context.Context, int, webhook.AttemptLimits, time.Duration) ([]*webhook.Claimed, error) {
@@ -65,7 +66,7 @@ func (p *post) deliver(t *testing.T, off bool, works time.Duration) webhook.Endp
 		Sealed:   a.sealed[made.ID], Disabled: off,
 	}}
 	d := webhook.NewDispatcher(webhook.DispatcherDeps{
-		Queue: p, Disabler: s, Sealer: s.Sealer, Wire: p, Counts: &webhook.Counts{}, Log: slog.New(slog.DiscardHandler),
+		Queue: p, Disabler: s, Sealer: s.Sealer, Wire: p, Counts: &p.counts, Log: slog.New(slog.DiscardHandler),
 	}, webhook.Policy{Timeout: time.Second, Retries: []time.Duration{time.Minute}, DisableAfter: time.Hour, Retention: time.Hour})
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -84,6 +85,7 @@ func TestAnAnswerEndsADelivery(t *testing.T) {
 	t.Parallel()
 	const long = 2 * time.Hour
 	busy := http.Header{"Retry-After": {"600"}}
+	one := func(counted bool) int64 { return map[bool]int64{true: 1}[counted] }
 	for name, c := range map[string]struct {
 		status   int
 		header   http.Header
@@ -121,6 +123,9 @@ func TestAnAnswerEndsADelivery(t *testing.T) {
 				e := p.deliver(t, c.off, time.Second)
 				require.Len(t, p.ended, 1)
 				require.Equal(t, c.state, p.ended[0].State)
+				require.Equal(t, map[string]int64{
+					"delivered": one(c.state == webhook.Delivered), "retried": one(c.state == webhook.Pending), "dead": one(c.state == webhook.Dead),
+				}, p.counts.Read())
 				require.Equal(t, c.problem, p.ended[0].Try.Error)
 				require.Equal(t, c.status, p.ended[0].Try.Status)
 				require.GreaterOrEqual(t, p.ended[0].Retry, c.atLeast)

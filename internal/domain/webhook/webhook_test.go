@@ -1,6 +1,7 @@
 package webhook_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -10,7 +11,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/millrace-dev/millrace/internal/domain/call"
+	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/webhook"
+	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/outbound"
 )
 
@@ -84,6 +88,42 @@ func TestAnEndpointReceivesLaterEventsOfItsKinds(t *testing.T) {
 	} {
 		e := webhook.Endpoint{Events: c.events, Disabled: c.disabled, Position: 7}
 		require.Equal(t, c.want, e.Wants(first, c.position), name)
+	}
+}
+
+// A message says how its job or call ended, in the words of the API, with the code of a failure and not its text.
+func TestAMessageSaysHowItEnded(t *testing.T) {
+	t.Parallel()
+	ofJob, ofCall := job.NewID(), call.NewID()
+	for _, c := range []struct {
+		stream, eventType string
+		event             any
+		kind              webhook.Kind
+		status, code      string
+	}{
+		{ofJob.Stream(), job.TypeSucceeded, job.SucceededV1{}, webhook.JobCompleted, "succeeded", ""},
+		{ofJob.Stream(), job.TypeFailed, job.FailedV1{Failure: job.Failure{Code: "c", Message: "secret"}}, webhook.JobFailed, "failed", "c"},
+		{ofJob.Stream(), job.TypeCanceled, job.CanceledV1{}, webhook.JobCancelled, "canceled", ""},
+		{ofJob.Stream(), job.TypeExpired, job.ExpiredV1{}, webhook.JobExpired, "expired", ""},
+		{ofCall.Stream(), call.TypeSucceeded, call.SucceededV1{}, webhook.CallSucceeded, "succeeded", ""},
+		{ofCall.Stream(), call.TypeFailed, call.FailedV1{Failure: call.Failure{Type: "c", Detail: "secret"}}, webhook.CallFailed, "failed", "c"},
+		{ofCall.Stream(), call.TypeCanceled, call.CanceledV1{}, webhook.CallCancelled, "canceled", ""},
+		{ofCall.Stream(), call.TypeOutcomeUnknown, call.OutcomeUnknownV1{Failure: call.Failure{Type: "c"}}, webhook.CallUnknown, "unknown", "c"},
+		{ofCall.Stream(), call.TypeReconciled, call.ReconciledV1{}, webhook.CallReconciled, "unknown", ""},
+	} {
+		kind, body, ok, err := webhook.Message(eventlog.Recorded{Stream: c.stream, Type: c.eventType}, c.event, webhook.Origin{}, "")
+		require.NoError(t, err, c.eventType)
+		require.True(t, ok, c.eventType)
+		require.Equal(t, c.kind, kind)
+		var got struct {
+			Data struct {
+				Status string
+				Error  struct{ Code string }
+			}
+		}
+		require.NoError(t, json.Unmarshal(body, &got), c.eventType)
+		require.Equal(t, []string{c.status, c.code}, []string{got.Data.Status, got.Data.Error.Code}, c.eventType)
+		require.NotContains(t, string(body), "secret")
 	}
 }
 
