@@ -128,9 +128,11 @@ func TestTitles(t *testing.T) {
 
 func TestMetadataIsABoundedObject(t *testing.T) {
 	t.Parallel()
+	deepest := strings.Repeat(`{"a":[`, 8) + strings.Repeat(`]}`, 8)
 	for raw, want := range map[string]string{
 		`{ "b" : 1.50, "a":[true,null,"x<y"] }`: `{"a":[true,null,"x\u003cy"],"b":1.50}`,
 		`{"a":1,"a":2}`:                         `{"a":2}`, `{}`: "", ` null `: "",
+		deepest: deepest, `{"a":[[],{},[],{},[],{},[],{},[],{}]}`: `{"a":[[],{},[],{},[],{},[],{},[],{}]}`,
 	} {
 		m, err := asset.ParseMetadata([]byte(raw))
 		require.NoError(t, err, raw)
@@ -138,7 +140,7 @@ func TestMetadataIsABoundedObject(t *testing.T) {
 	}
 	for _, raw := range []string{
 		"", "[]", `"x"`, "1", "{", `{"a":"\u0000"}`, `{"\u0000":1}`, `{"a":1e999}`, `{"a":1e-999}`, `{"a":1}{}`,
-		`{"a":` + strings.Repeat("[", 20) + strings.Repeat("]", 20) + `}`, `{"a":"` + strings.Repeat("x", 20_000) + `"}`,
+		`{"a":[[],[]],"b":` + deepest + `}`, `{"a":[{},{}],"b":` + deepest + `}`, `{"a":"` + strings.Repeat("x", 20_000) + `"}`,
 	} {
 		_, err := asset.ParseMetadata([]byte(raw))
 		require.Equal(t, fault.CodeInvalidMetadata, fault.CodeOf(err), "%.40s", raw)

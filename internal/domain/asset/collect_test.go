@@ -56,9 +56,11 @@ func TestCollectRemovesWhatIsOldAndUnreferenced(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, asset.Collection{Examined: 2}, got, "both are within the grace period")
 	later = later.Add(2 * time.Hour)
-	got, err = collector.Collect(t.Context(), nil)
+	var reported []asset.Collection
+	got, err = collector.Collect(t.Context(), func(c asset.Collection) { reported = append(reported, c) })
 	require.NoError(t, err)
 	require.Equal(t, asset.Collection{Examined: 2, Removed: 1, Bytes: 7}, got)
+	require.Equal(t, []asset.Collection{got}, reported, "few blobs are one batch")
 	_, err = blobs.Stat(t.Context(), kept)
 	require.NoError(t, err)
 	_, err = blobs.Stat(t.Context(), dropped)

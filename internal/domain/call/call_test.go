@@ -91,6 +91,7 @@ func TestDeliveringTwiceChangesNothing(t *testing.T) {
 		twice = call.Fold(twice, recorded(i+1), event)
 	}
 	require.Equal(t, once, twice)
+	require.Equal(t, once, call.Fold(once, recorded(len(events)), call.CanceledV1{}), "its version is folded already")
 	require.Equal(t, 1, once.Hosted)
 	require.EqualValues(t, 9, *once.Charged)
 }

@@ -32,6 +32,8 @@ func TestGateIsBusyUntilFewPassedForAMoment(t *testing.T) {
 		const many, calm = 3, time.Second
 		gate := load.New(load.Options{Busy: many, Calm: calm})
 		require.False(t, gate.Busy())
+		begin(t, gate, many-1)()
+		require.False(t, gate.Busy(), "a few that ended")
 		few := begin(t, gate, many-1)
 		require.False(t, gate.Busy(), "a few")
 		one := begin(t, gate, 1)

@@ -82,6 +82,15 @@ func TestResultsOfBriefNodesExpire(t *testing.T) {
 	})
 }
 
+// What is shown of an entry is that of its node, or those of the nodes of its segment; a result without UI output shows nothing.
+func TestAnEntryShowsItsUIOutputs(t *testing.T) {
+	t.Parallel()
+	inner := []nodecache.Shown{{Node: "7", Class: "Save", UI: []byte(`{}`)}}
+	require.Equal(t, inner, (&nodecache.Entry{Nodes: inner}).Shown("segment:7", ""))
+	require.Equal(t, []nodecache.Shown{{Node: "1", Class: "Save", UI: []byte(`{}`)}}, (&nodecache.Entry{UI: []byte(`{}`)}).Shown("1", "Save"))
+	require.Empty(t, (&nodecache.Entry{Values: []string{"x"}}).Shown("1", "Save"))
+}
+
 // A lookup that fails is no lookup without hits: the caller decides what that means.
 func TestAFailedLookupIsAnError(t *testing.T) {
 	t.Parallel()

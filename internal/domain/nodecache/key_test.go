@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -47,6 +48,8 @@ func TestKeyDependsOnWhatChangesTheResult(t *testing.T) {
 	require.False(t, base[1].IsZero())
 	require.Equal(t, base, nodecache.Keys(scope, pair("other", int64(1), 0), registry(t, nil), plain), "ids of nodes are no part of a key")
 
+	prompt := func(c *node.Class) { c.Inputs = []node.Input{{Name: "prompt", Type: "PROMPT", Section: node.Hidden}} }
+	require.Equal(t, base, nodecache.Keys(scope, pair("other", int64(1), 0), registry(t, prompt), plain), "the class does not ask for ids")
 	idOf := func(c *node.Class) { c.Inputs = []node.Input{{Name: "id", Type: "UNIQUE_ID", Section: node.Hidden}} }
 	for name, keys := range map[string][]nodecache.Key{
 		"a constant":          nodecache.Keys(scope, pair("", int64(2), 0), registry(t, nil), plain),
@@ -65,6 +68,12 @@ func TestKeyDependsOnWhatChangesTheResult(t *testing.T) {
 		require.NotEqual(t, base[1], keys[1], name)
 		require.False(t, keys[1].IsZero(), name)
 	}
+	two, one := pair("", int64(1), 0), pair("", int64(1), 0)
+	two.Nodes[0].Constants["o"] = int64(2)
+	pad := strings.Repeat("\x00", 8)
+	one.Nodes[0].Constants = node.Args{strings.Join([]string{"n", "int64", "1", "constant", "o"}, pad): int64(2)}
+	require.NotEqual(t, nodecache.Keys(scope, two, registry(t, nil), plain), nodecache.Keys(scope, one, registry(t, nil), plain),
+		"a name that reads like two constants")
 }
 
 func TestUncacheableUnitAndDependentsHaveNoKey(t *testing.T) {

@@ -89,7 +89,7 @@ func fails(context.Context, *item) queue.Outcome {
 
 func TestAnItemIsRetriedAfterItsPausesAndThenIsADeadLetter(t *testing.T) {
 	t.Parallel()
-	pauses := []time.Duration{time.Second, time.Minute, time.Hour}
+	pauses := []time.Duration{0, time.Second, time.Minute, time.Hour}
 	tb := newTable(fails)
 	tb.due <- &item{}
 	stop := start(t, tb.runner(queue.Options{Pauses: pauses}))
