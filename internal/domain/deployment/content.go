@@ -1,6 +1,7 @@
 package deployment
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -236,5 +237,5 @@ func isDrawing(document []byte) bool {
 	var top struct {
 		Nodes json.RawMessage `json:"nodes"`
 	}
-	return json.Unmarshal(document, &top) == nil && len(top.Nodes) > 0 && top.Nodes[0] == '['
+	return json.Unmarshal(document, &top) == nil && bytes.HasPrefix(top.Nodes, []byte("["))
 }

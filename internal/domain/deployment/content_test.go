@@ -2,12 +2,14 @@ package deployment_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/domain/deployment"
 	"github.com/millrace-dev/millrace/internal/engine/callable"
+	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 )
 
@@ -17,6 +19,29 @@ type offered map[string]*node.Class
 func (o offered) Lookup(name string) (*node.Class, bool) {
 	c, ok := o[name]
 	return c, ok
+}
+
+// A version keeps the drawing that it was made of, so that it can be edited; a graph is none, whatever its nodes are called.
+func TestAVersionKeepsItsDrawing(t *testing.T) {
+	t.Parallel()
+	f := newFilling(t, graph.Limits{})
+	const drawing = `{"nodes":[
+		{"id":1,"type":"EmptyImage","outputs":[{"name":"IMAGE","type":"IMAGE","links":[1]}],"widgets_values":[16,8,1,0]},
+		{"id":9,"type":"SaveImage","inputs":[{"name":"images","type":"IMAGE","link":1}],"widgets_values":["p"]}],
+		"links":[[1,1,0,9,0,"IMAGE"]]}`
+	for document, kept := range map[string]bool{
+		drawing: true, plainPicture: false, strings.ReplaceAll(plainPicture, `"1"`, `"nodes"`): false,
+	} {
+		made, err := f.Derive(t.Context(), "acme", deployment.Source{
+			Document: []byte(document), Named: callable.Named{Inputs: []string{"name=9.filename_prefix"}, Outputs: []string{"picture=9"}},
+		})
+		require.NoError(t, err)
+		if !kept {
+			require.Empty(t, made.Content.Drawing)
+			continue
+		}
+		require.Equal(t, document, string(made.Content.Drawing))
+	}
 }
 
 func TestChangedDefinitionsAreNamed(t *testing.T) {

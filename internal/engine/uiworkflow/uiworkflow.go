@@ -51,7 +51,7 @@ func Read(data []byte, classes Classes) (*Drawing, error) {
 	if err := json.Unmarshal(data, &top); err != nil {
 		return nil, fault.Wrap(err, fault.Invalid, fault.CodeInvalidWorkflow, "The file holds neither a workflow in JSON nor a PNG.")
 	}
-	if _, saved := top["nodes"]; saved {
+	if nodes, ok := top["nodes"]; ok && !isObject(nodes) { // a prompt may have a node with that id
 		return convert(data, classes)
 	}
 	if inner, ok := top["prompt"]; ok && isObject(inner) {
