@@ -49,7 +49,7 @@ func (k *kept) After(_ context.Context, after deployment.ID, limit int) (page []
 			page = append(page, d)
 		}
 	}
-	return page, nil
+	return page, k.away
 }
 
 // newCalls returns a service whose calls come into an inbox. Its classes are Paint, which takes a size, Load, whose choice is a file of a
@@ -120,6 +120,9 @@ func TestWhatAVersionLacksIsNamed(t *testing.T) {
 		first string
 	}{
 		"nothing": {sizedPaint, 0, ""},
+		"a version that does not call itself": {
+			`{"1":{"class_type":"Deployment.portrait","inputs":{}}}`, 1, "the deployment portrait would call itself",
+		},
 		"a class": {`{"1":{"class_type":"Other","inputs":{}}}`, 1, "no server has the class Other"},
 		"a class twice": {
 			`{"1":{"class_type":"Other","inputs":{}},"2":{"class_type":"Other","inputs":{}}}`, 1, "no server has the class Other",
@@ -202,6 +205,8 @@ func TestEveryDeploymentIsCompared(t *testing.T) {
 	f.store.all[7].Versions[0].Digest = [32]byte(append(broken[:], broken[:]...))
 	require.ErrorContains(t, f.NoteDrift(t.Context()), string(f.store.all[7].ID))
 	require.Equal(t, 500, f.store.found)
+	f.store.away = fault.New(fault.Unavailable, "", "the database is away")
+	require.ErrorIs(t, f.NoteDrift(t.Context()), f.store.away)
 }
 
 // Definitions are compared when classes change, and from time to time because another process may have missed it.

@@ -37,6 +37,7 @@ type kept struct {
 	all   []deployment.Deployment
 	found int
 	pages int // of all deployments
+	away  error
 }
 
 func (k *kept) Find(_ context.Context, account, name string) (deployment.Deployment, error) {
