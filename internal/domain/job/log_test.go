@@ -2,6 +2,7 @@ package job_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -83,11 +84,22 @@ func TestNodeLogIsBounded(t *testing.T) {
 func TestLogSaysWhatHappened(t *testing.T) {
 	t.Parallel()
 	logs := tellLog(t,
-		eventlog.Event{Type: job.TypeSubmitted, Data: job.SubmittedV1{}},
+		eventlog.Event{Type: job.TypeSubmitted, Data: job.SubmittedV1{
+			Calls: &job.Calls{Mark: ":", Nodes: map[string]string{"4": "Deployment.d"}},
+		}},
+		eventlog.Event{Type: job.TypeNodesCached, Data: job.NodesCachedV1{Run: 1, Nodes: []string{"3", "4:1", "4:2"}}},
+		eventlog.Event{Type: job.TypeNodeStarted, Data: job.NodeStartedV1{Run: 1, Node: "1", Class: "S", Attempt: 1}},
+		eventlog.Event{Type: job.TypeNodeStarted, Data: job.NodeStartedV1{Run: 1, Node: "4:3", Class: "S", Attempt: 2}},
+		eventlog.Event{Type: job.TypeSegmentWaiting, Data: job.SegmentWaitingV1{Run: 1, Node: "5", Reason: "all are busy"}},
+		eventlog.Event{Type: job.TypeSegmentWaiting, Data: job.SegmentWaitingV1{Run: 1, Node: "5", Slot: true, Reason: "all are taken"}},
+		eventlog.Event{Type: job.TypeSegmentPlaced, Data: job.SegmentPlacedV1{Run: 1, Count: 2, URL: "http://s", Attempt: 1, Reason: "it is free"}},
+		eventlog.Event{Type: job.TypeSegmentEnded, Data: job.SegmentEndedV1{
+			Run: 1, URL: "http://s", Attempt: 1, Outcome: job.SegmentFailed, Millis: 7, Problem: "broken",
+		}},
 		eventlog.Event{Type: job.TypeSlotReleased, Data: job.SlotReleasedV1{Run: 1}},
 		eventlog.Event{Type: job.TypeSlotTaken, Data: job.SlotTakenV1{Run: 1}},
 		eventlog.Event{Type: job.TypeNodeExecuted, Data: job.NodeExecutedV1{
-			Run: 1, Node: "1", Class: "S", Files: []job.OutputFile{{Filename: "x.png", Size: 7}},
+			Run: 1, Node: "1", Class: "S", UI: json.RawMessage(`{"text":["shown"]}`), Files: []job.OutputFile{{Filename: "x.png", Size: 7}},
 		}},
 		eventlog.Event{Type: job.TypeNodeFailed, Data: job.NodeFailedV1{Run: 1, Failure: job.Failure{
 			Node: "2", Class: "F", ExceptionType: "ServiceError", Message: "broken", Traceback: []string{"line of the traceback"},
@@ -97,6 +109,10 @@ func TestLogSaysWhatHappened(t *testing.T) {
 	log, err := logs.Log(t.Context(), "acme", job.NewID())
 	require.NoError(t, err)
 	for _, line := range []string{
+		"INFO  2 nodes are cached: 3, 4\n", "INFO  node 1 (S): started\n", "INFO  node 4 (Deployment.d): started, attempt 2\n",
+		"INFO  node 5: waits for a server: all are busy", "INFO  node 5: waits for a slot: all are taken",
+		"INFO  2 nodes run on server http://s, attempt 1: it is free", "WARN  server http://s, attempt 1: failed after 7 ms: broken",
+		"INFO  node 1 (S): shown\n", "INFO  node 1 (S): finished",
 		"INFO  the slot of the job was given back", "INFO  the job has a slot again", "INFO  node 1 (S): saved x.png, 7 bytes",
 		"ERROR node 2 (F): failed: ServiceError: broken", "ERROR line of the traceback", "ERROR expired before it ended",
 	} {

@@ -220,6 +220,11 @@ func TestRetriesOfEndedJobs(t *testing.T) {
 	}
 	p := newPast(t)
 	require.Equal(t, fault.CodeJobNotFound, fault.CodeOf(p.Check(t.Context(), job.Retry{Of: job.NewID(), Actor: "x"})))
+	lost := job.NewID()
+	p.append(t, lost, job.TypeSubmitted, job.SubmittedV1{Document: job.Document{Blob: blob.Ref{1}.String()}})
+	p.append(t, lost, job.TypeFailed, job.FailedV1{Run: 1})
+	err := p.Check(t.Context(), job.Retry{Of: lost, Actor: "x"})
+	require.ErrorContains(t, err, blob.Ref{1}.String(), "its submission is lost")
 }
 
 // Only what ran for this run on our machines or on servers is charged.
@@ -324,6 +329,12 @@ func TestJobsAreCanceledInGroups(t *testing.T) {
 			}
 		})
 	}
+	alone := job.NewService(job.Deps{Store: &canceling{most: 1}})
+	active, err := alone.Cancel(t.Context(), "a", ids[0], "r")
+	require.NoError(t, err)
+	require.True(t, active)
+	_, err = alone.Cancel(t.Context(), "a", ids[0], "r")
+	require.True(t, fault.Is(err, fault.Unavailable))
 	store := &canceling{most: 9}
 	done, err := job.NewService(job.Deps{Store: store}).ClearPending(t.Context(), "a", "r")
 	require.NoError(t, err)

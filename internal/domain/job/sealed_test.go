@@ -47,6 +47,20 @@ func TestTheCredentialOfASubmissionIsSealed(t *testing.T) {
 	}
 }
 
+// The seconds of a node that calls a partner are not charged a second time: the price of a metered job names these nodes.
+func TestThePriceOfAJobNamesItsPartnerNodes(t *testing.T) {
+	t.Parallel()
+	for price, want := range map[int64][]string{0: nil, 5: {"2"}} {
+		p := newPast(t)
+		p.Service.Price = job.Price{NodeSecond: price}
+		_, err := p.Service.Submit(t.Context(), job.Submission{Account: "a", Prompt: json.RawMessage(
+			`{"1":{"class_type":"Show","inputs":{"text":"x","sizes":"y"}},"2":{"class_type":"Ask","inputs":{"text":"x","sizes":"y"}}}`,
+		)})
+		require.NoError(t, err)
+		require.Equal(t, want, p.store.jobs[0].Price.Partners)
+	}
+}
+
 // slots is a store of an account with running jobs, or one that cannot be asked.
 type slots struct {
 	job.Store
