@@ -67,6 +67,21 @@ func TestCollectRemovesWhatIsOldAndUnreferenced(t *testing.T) {
 	require.Error(t, err)
 }
 
+// A walk asks which blobs are referenced for many at once, and for each once.
+func TestCollectionAsksInBatches(t *testing.T) {
+	t.Parallel()
+	blobs, reports := mem.New(), 0
+	for i := range 501 {
+		_, err := blob.PutBytes(t.Context(), blobs, binary.BigEndian.AppendUint16(nil, uint16(i)))
+		require.NoError(t, err)
+	}
+	collector := asset.Collector{Blobs: blobs, References: asset.Unreferenced{}, Now: func() time.Time { return time.Now().Add(2 * time.Hour) }}
+	got, err := collector.Collect(t.Context(), func(asset.Collection) { reports++ })
+	require.NoError(t, err)
+	require.Equal(t, asset.Collection{Examined: 501, Removed: 501, Bytes: 1002}, got)
+	require.Equal(t, 2, reports)
+}
+
 // TestCollectionRacesUploads has uploaders store and refer to the same few bytes thousands of times
 // while a collector without mercy walks the store: whatever is referred to can be read, every time.
 func TestCollectionRacesUploads(t *testing.T) {

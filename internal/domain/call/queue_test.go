@@ -19,6 +19,8 @@ type one struct {
 	failing error
 	counted int
 	full    error // of the limits
+	ahead   int64
+	lost    error // of the number ahead
 
 	canceled int
 	refused  error // of a request to stop
@@ -98,6 +100,27 @@ func TestPollsCountAgainstTheLimits(t *testing.T) {
 	require.ErrorIs(t, err, store.full)
 }
 
+func (o *one) Ahead(context.Context, string, call.ID) (int64, error) { return o.ahead, o.lost }
+
+// A call that waits says how many are before it; one that runs has none before it.
+func TestACallThatWaitsSaysHowManyAreBeforeIt(t *testing.T) {
+	t.Parallel()
+	store := &one{call: call.Call{ID: "c", Mode: call.Queued, State: call.Waiting}, ahead: 3}
+	s := call.NewService(call.Deps{Store: store, Tiers: windows{}})
+	p, err := s.Status(t.Context(), call.Handle{Account: "a", Call: "c"})
+	require.NoError(t, err)
+	require.Equal(t, call.InQueue, p.Status)
+	require.EqualValues(t, 3, *p.Ahead)
+	store.lost = fault.New(fault.Unavailable, "", "the database is away")
+	_, err = s.Status(t.Context(), call.Handle{Account: "a", Call: "c"})
+	require.ErrorIs(t, err, store.lost)
+	store.call.State = call.Running
+	p, err = s.Status(t.Context(), call.Handle{Account: "a", Call: "c"})
+	require.NoError(t, err)
+	require.Equal(t, call.InProgress, p.Status)
+	require.Nil(t, p.Ahead)
+}
+
 // The result of a call that ended without an answer is a refusal that says what to do: one of unknown outcome is not to be asked for
 // again and again, and one that the provider found invalid lists what is wrong.
 func TestResultsOfCallsWithoutAnAnswer(t *testing.T) {
@@ -139,8 +162,15 @@ func (o *one) Cancel(context.Context, string, call.ID, string) (bool, error) {
 	return true, o.refused
 }
 
-// The call of a node that is interrupted is asked to stop, if there is one.
-func TestTheCallOfANodeIsStopped(t *testing.T) {
+func (o *one) OfJob(context.Context, string, call.JobRun) (ids []call.ID, _ error) {
+	if o.call.ID != "" {
+		ids = append(ids, o.call.ID)
+	}
+	return ids, o.failing
+}
+
+// The calls of a node or of a job that is interrupted are asked to stop, if there are some.
+func TestTheCallsOfNodesAndJobsAreStopped(t *testing.T) {
 	t.Parallel()
 	away := fault.New(fault.Unavailable, "", "the database is away")
 	for name, c := range map[string]struct {
@@ -154,9 +184,10 @@ func TestTheCallOfANodeIsStopped(t *testing.T) {
 		"the request is not recorded": {one{call: call.Call{ID: "c"}, refused: away}, 1, away},
 	} {
 		s := call.NewService(call.Deps{Store: &c.store})
-		err := s.StopNode(t.Context(), "a", "k", "r")
-		require.Equal(t, c.err != nil, err != nil, name)
-		require.ErrorIs(t, err, c.err, name)
-		require.Equal(t, c.canceled, c.store.canceled, name)
+		for i, err := range []error{s.StopNode(t.Context(), "a", "k", "r"), s.StopJob(t.Context(), "a", call.JobRun{}, "r")} {
+			require.Equal(t, c.err != nil, err != nil, "%s, %d", name, i)
+			require.ErrorIs(t, err, c.err, "%s, %d", name, i)
+		}
+		require.Equal(t, 2*c.canceled, c.store.canceled, name)
 	}
 }

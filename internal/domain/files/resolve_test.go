@@ -1,6 +1,7 @@
 package files_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"testing"
@@ -82,4 +83,8 @@ func TestAssetsOfAGraphAreNamed(t *testing.T) {
 	}
 	_, err := b.files.NameAssets(t.Context(), "a1", job.NewID(), json.RawMessage(`["core/ASSET"]`))
 	require.Error(t, err, "a graph that cannot be read")
+	ended, end := context.WithCancel(t.Context())
+	end()
+	_, err = b.files.NameAssets(ended, "a1", job.NewID(), json.RawMessage(`{"1":{"inputs":{"image":`+referenceTo(named.Public)+`}}}`))
+	require.ErrorIs(t, err, context.Canceled)
 }

@@ -49,6 +49,27 @@ func TestGrantsAreParsed(t *testing.T) {
 	}
 }
 
+// A member of several groups has the first grant of any of them, and one of none that of everyone, if there is one.
+func TestTheFirstGrantOfAMemberCounts(t *testing.T) {
+	t.Parallel()
+	operator, viewer := session.Grant{Role: session.Operator}, session.Grant{Role: session.Viewer, Account: "studio"}
+	rules := session.Rules{{Group: "ops", Grant: operator}, {Group: session.Everyone, Grant: viewer}}
+	for _, c := range []struct {
+		rules  session.Rules
+		groups []string
+		want   session.Grant
+		ok     bool
+	}{
+		{rules, []string{"art", "ops"}, operator, true},
+		{rules, nil, viewer, true},
+		{rules[:1], []string{"art"}, session.Grant{}, false},
+	} {
+		got, ok := c.rules.Of(c.groups)
+		require.Equal(t, c.ok, ok, c.groups)
+		require.Equal(t, c.want, got, c.groups)
+	}
+}
+
 // store finds one session, or fails.
 type store struct {
 	session.Store
