@@ -150,7 +150,7 @@ func (d *decision) judge(m Machine) {
 // findUnknown records the machines that are listed and that nobody knows. While a start command runs, the id of its machine is not known.
 func (d *decision) findUnknown() {
 	for _, m := range d.State.Machines {
-		if m.Phase == Requested && m.Handle == "" {
+		if m.Phase == Requested || m.Handle == "" && slices.Contains(d.InFlight, m.ID) { // its server may answer before the command ends
 			return
 		}
 	}

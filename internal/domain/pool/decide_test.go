@@ -178,6 +178,20 @@ func TestDecisionsOfAPool(t *testing.T) {
 			pool.Seen{Asked: true, Listed: []string{"other"}, InFlight: []string{"p-1"}},
 			pool.Orders{},
 		},
+		"also if its machine has joined before the command ends": {
+			empty.After(pool.RequestedV1{Machine: "p-1"}, noon).After(pool.JoinedV1{Machine: "p-1", Server: "s", Classes: "c"}, noon),
+			pool.Seen{
+				Asked: true, Listed: []string{"other"}, InFlight: []string{"p-1"}, Servers: map[string]pool.Server{"p-1": up(isBusy)},
+			},
+			pool.Orders{},
+		},
+		"a stop command that runs does not": {
+			joined(t, 1, nil),
+			pool.Seen{
+				Asked: true, Listed: []string{"other"}, InFlight: []string{"p-1"}, Servers: map[string]pool.Server{"p-1": up(isBusy)},
+			},
+			pool.Orders{Events: []any{pool.FoundV1{Handle: "other"}}, Stop: []string{"other"}},
+		},
 		"a machine that does not join": {
 			empty.After(pool.RequestedV1{Machine: "p-1"}, noon.Add(-11*time.Minute)).After(pool.StartedV1{Machine: "p-1"}, noon),
 			pool.Seen{Needs: 1},
