@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -46,10 +47,11 @@ func Stream(account string) string { return streamPrefix + account }
 
 // AccountOfStream returns the account that the stream belongs to.
 func AccountOfStream(stream string) (string, bool) {
-	if len(stream) <= len(streamPrefix) || stream[:len(streamPrefix)] != streamPrefix {
+	account, ok := strings.CutPrefix(stream, streamPrefix)
+	if !ok || account == "" {
 		return "", false
 	}
-	return stream[len(streamPrefix):], true
+	return account, true
 }
 
 // Marks is the folded state of a stream: which jobs of an account are hidden as of Version.

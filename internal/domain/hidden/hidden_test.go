@@ -47,6 +47,17 @@ func TestJobsThatHaveEndedAreHidden(t *testing.T) {
 	}
 }
 
+func TestAStreamBelongsToItsAccount(t *testing.T) {
+	t.Parallel()
+	for stream, want := range map[string]string{
+		hidden.Stream("a"): "a", hidden.Stream("history-a"): "history-a", hidden.Stream(""): "", "job-history-a": "", "his": "", "": "",
+	} {
+		account, ok := hidden.AccountOfStream(stream)
+		require.Equal(t, want, account, stream)
+		require.Equal(t, want != "", ok, stream)
+	}
+}
+
 // The latest event may be read twice.
 func TestMarksAreFoldedOnce(t *testing.T) {
 	t.Parallel()
