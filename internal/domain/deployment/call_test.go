@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/deployment"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/callable"
@@ -22,6 +25,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
 // inbox takes submissions, or refuses them.
@@ -101,10 +105,53 @@ func TestACallBecomesASubmission(t *testing.T) {
 		require.Equal(t, routed, sub.RouteKey != "", "a call that names its version is not routed")
 		require.Equal(t, deployment.Digest(inputs), sub.Asked)
 	}
+	_, err := f.blobs.Remove(t.Context(), f.store.all[0].Versions[0].Digest, time.Now().Add(time.Hour))
+	require.NoError(t, err)
+	_, err = f.Call(t.Context(), deployment.Call{Deployment: "portrait", Submission: job.Submission{Account: "acme", Inputs: inputs}})
+	require.NoError(t, err, "the content of a version is read once")
 	other := map[string]json.RawMessage{"size": json.RawMessage("25")}
 	require.NotEqual(t, deployment.Digest(inputs), deployment.Digest(other), "other values are another call")
-	_, err := f.Call(t.Context(), deployment.Call{Deployment: "portrait", Submission: job.Submission{Account: "globex", Inputs: inputs}})
+	_, err = f.Call(t.Context(), deployment.Call{Deployment: "portrait", Submission: job.Submission{Account: "globex", Inputs: inputs}})
 	require.Equal(t, fault.CodeDeploymentNotFound, fault.CodeOf(err))
+}
+
+// brought is a store that notes the assets that calls bring.
+type brought struct {
+	asset.Store
+	made []asset.New
+}
+
+func (b *brought) HasBytes(context.Context, string, blob.Ref) (bool, error) { return false, nil }
+
+func (b *brought) Create(_ context.Context, n asset.New) (asset.Stored, error) {
+	b.made = append(b.made, n)
+	return asset.Stored{}, nil
+}
+
+// A file that a call brings becomes an asset of the media type that its source declares, if that is one.
+func TestAFileOfACallHasItsMediaType(t *testing.T) {
+	t.Parallel()
+	for declared, want := range map[string]string{
+		"image/png": "image/png", "image/PNG; a=b": "image/png", "": "application/octet-stream", "no type/": "application/octet-stream",
+	} {
+		f, in := newCalls(t)
+		store := &brought{}
+		f.Assets = asset.NewService(store, f.blobs, asset.Options{})
+		f.Fetch = func(context.Context, string) (io.ReadCloser, string, int64, error) {
+			return io.NopCloser(strings.NewReader("x")), declared, -1, nil
+		}
+		f.put("portrait", sizedPaint, callable.Schema{
+			Inputs:  []callable.Input{{Name: "photo", Kind: callable.Image, Targets: []callable.Target{{Node: "2", Input: "size"}}}},
+			Outputs: []callable.Output{{Name: "large", Node: "2"}},
+		})
+		_, err := f.Call(t.Context(), deployment.Call{Deployment: "portrait", Submission: job.Submission{
+			Account: "acme", Inputs: map[string]json.RawMessage{"photo": json.RawMessage(`"https://example.com/a.png"`)},
+		}})
+		require.NoError(t, err, declared)
+		require.Len(t, in.taken, 1)
+		require.Len(t, store.made, 1)
+		require.Equal(t, want, store.made[0].ContentType)
+	}
 }
 
 // What a version lacks is said in words, once each, and not in the words of a graph.

@@ -111,3 +111,26 @@ func TestANodeHasTheAccessOfItsKey(t *testing.T) {
 		}
 	}
 }
+
+// A server that is not chosen gets no credential, nor does any for a job without one; one that cannot be read is an error.
+func TestAChosenServerHasTheCredentialsOfTheJob(t *testing.T) {
+	t.Parallel()
+	comfy := map[string]string{"api_key_comfy_org": "x"}
+	whole, away := job.Secrets{ComfyOrg: comfy}.Text(), errors.New("the database is down")
+	for name, c := range map[string]struct {
+		kept    kept
+		address string
+		want    map[string]string
+		err     error
+	}{
+		"a chosen server":         {kept{sealed: whole}, "http://s", comfy, nil},
+		"another server":          {kept{sealed: whole}, "http://t", nil, nil},
+		"none":                    {kept{err: fault.New(fault.NotFound, "", "none")}, "http://s", nil, nil},
+		"a database that is away": {kept{sealed: whole, err: away}, "http://s", nil, away},
+	} {
+		r := &Running{Jobs: c.kept, Sealer: c.kept, Keys: someKeys, Mode: account.ModeKeys, Chosen: []string{"http://s"}}
+		got, err := r.ForServer(t.Context(), job.RunRef{Job: "j", Account: "a"}, c.address)
+		require.ErrorIs(t, err, c.err, name)
+		require.Equal(t, c.want, got, name)
+	}
+}
