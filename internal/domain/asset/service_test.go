@@ -1,8 +1,12 @@
 package asset_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"image"
+	"image/png"
+	"strings"
 	"testing"
 	"time"
 
@@ -69,6 +73,17 @@ type abortable struct {
 func (a *abortable) Abort() error {
 	a.of.aborted++
 	return a.Writer.Abort()
+}
+
+// The size of an image is that of its header, and only an image has one.
+func TestDimensionsAreThoseOfTheHeader(t *testing.T) {
+	t.Parallel()
+	var picture bytes.Buffer
+	require.NoError(t, png.Encode(&picture, image.NewGray(image.Rect(0, 0, 3, 2))))
+	for text, want := range map[string][2]int{picture.String(): {3, 2}, picture.String()[:10]: {}, "text": {}, "": {}} {
+		width, height := asset.Dimensions(strings.NewReader(text), int64(len(text)))
+		require.Equal(t, want, [2]int{width, height}, "%.10q", text)
+	}
 }
 
 // An announced hash saves writing bytes that the account and the store have. They are protected from the collector meanwhile, and the

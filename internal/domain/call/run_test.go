@@ -33,6 +33,7 @@ type desk struct {
 	sent      int
 	discarded []bool // uncertain
 	hears     *call.Watch
+	spend     *call.Spend
 	heard     []byte // data of the event that ends the call as it is accepted; nil = it does not end then
 }
 
@@ -64,7 +65,7 @@ func (d *desk) Accept(_ context.Context, n call.NewCall) (call.Admission, error)
 	if d.heard != nil {
 		d.hears.Observe([]eventlog.Recorded{{Stream: n.ID.Stream(), Version: 9, Type: call.TypeSucceeded, Data: d.heard}})
 	}
-	return call.Admission{Intents: []outbox.Intent{{}}, Call: call.Call{ID: n.ID, State: call.Admitted}}, nil
+	return call.Admission{Intents: []outbox.Intent{{}}, Call: call.Call{ID: n.ID, State: call.Admitted}, Spend: d.spend}, nil
 }
 
 func (d *desk) Load(context.Context, string, call.ID) (call.Call, error)    { return d.state, d.load }
@@ -263,9 +264,10 @@ func TestACallerHearsTheEndOfItsCall(t *testing.T) {
 	t.Parallel()
 	data, err := json.Marshal(call.SucceededV1{Answer: call.Body{Size: 7}, Charged: 5})
 	require.NoError(t, err)
-	d := desk{limits: enabled, heard: data}
+	d := desk{limits: enabled, heard: data, spend: &call.Spend{Limit: 9}}
 	res, err := d.service(t).Run(t.Context(), request(""))
 	require.NoError(t, err)
 	require.EqualValues(t, 7, res.Size)
 	require.EqualValues(t, 5, *res.Charged)
+	require.Equal(t, d.spend, res.Spend, "as the call was admitted")
 }

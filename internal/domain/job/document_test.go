@@ -1,14 +1,17 @@
 package job_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -40,5 +43,29 @@ func TestAssignmentNeedsTheObjectsOnItsWay(t *testing.T) {
 	for _, wrong := range []string{`{"1":{}}`, `{"1":{"inputs":3}}`, `{"2":{"inputs":{}}}`, `{"1":3}`} {
 		_, err := assign(wrong, "1.a")
 		require.Equal(t, fault.Invalid, fault.KindOf(err), wrong)
+	}
+}
+
+// An archive has the events of a job from the first on, whole and in order, or cannot be read.
+func TestAnArchiveHasAllEventsOfAJob(t *testing.T) {
+	t.Parallel()
+	events := make([]eventlog.Recorded, 3)
+	for i := range events {
+		events[i] = eventlog.Recorded{Stream: "job-x", Version: int64(i) + 1, Type: job.TypeAdmitted, Data: json.RawMessage(`{"run":1}`)}
+	}
+	for n := 1; n <= len(events); n++ {
+		var archive bytes.Buffer
+		require.NoError(t, job.WriteArchive(&archive, events[:n]))
+		read, err := job.ReadArchive(bytes.NewReader(archive.Bytes()))
+		require.NoError(t, err)
+		require.Equal(t, events[:n], read)
+		_, err = job.ReadArchive(bytes.NewReader(archive.Bytes()[:archive.Len()-4]))
+		require.True(t, fault.Is(err, fault.Internal), "%v", err)
+	}
+	for name, wrong := range map[string][]eventlog.Recorded{
+		"none": nil, "not the first": events[1:], "a gap": {events[0], events[2]},
+		"two streams": {events[0], {Stream: "job-y", Version: 2}},
+	} {
+		require.Error(t, job.WriteArchive(io.Discard, wrong), name)
 	}
 }

@@ -124,6 +124,8 @@ func TestHandedValueIsKeyedByItsContent(t *testing.T) {
 	}
 	require.True(t, handed("r", &media.Video{File: "clip.mp4"}).IsZero(), "another file may have that name tomorrow")
 	require.True(t, handed("r", node.List{im, &media.Video{File: "clip.mp4"}}).IsZero())
+	_, err = nodecache.Digest(func() {})
+	require.Error(t, err, "what cannot be stored has no content")
 }
 
 // random is a plan of sources and joins, each reading some before it.

@@ -131,6 +131,13 @@ func TestDecisionsOfAPool(t *testing.T) {
 			pool.Seen{Needs: 9, Servers: map[string]pool.Server{"p-1": up(isBusy), "p-2": up(func(s *pool.Server) { s.ID = "idle" })}},
 			pool.Orders{Drain: []server.ID{"idle"}},
 		},
+		"a smaller max drains the machine that has been idle for the longest time": {
+			joined(t, 2, nil).After(pool.AppliedV1{Terms: terms(t, func(s *pool.Spec) { s.Max = 1 })}, noon),
+			pool.Seen{Needs: 9, Servers: map[string]pool.Server{
+				"p-1": up(nil), "p-2": up(func(s *pool.Server) { s.ID, s.Used = "idle", noon.Add(-61*time.Second) }),
+			}},
+			pool.Orders{Drain: []server.ID{"idle"}},
+		},
 		"worn": {
 			joined(t, 1, nil),
 			pool.Seen{Servers: map[string]pool.Server{"p-1": up(func(s *pool.Server) { s.Worn, s.Busy = true, true })}},
