@@ -323,4 +323,6 @@ func TestADeploymentThatWouldCallItselfIsRefused(t *testing.T) {
 		require.Equal(t, fault.CodeInvalidDeployment, fault.CodeOf(err), name)
 		require.ErrorContains(t, err, "would call itself", name)
 	}
+	f.put("round", `{"1":{"class_type":"Deployment.round","inputs":{}}}`, callable.Schema{})
+	require.NoError(t, f.tryDeploy("new", strings.Replace(outerPicture, "Deployment.plain", "Deployment.round", 1)), "a circle of others")
 }
