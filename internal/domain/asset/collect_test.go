@@ -75,7 +75,8 @@ func TestCollectionAsksInBatches(t *testing.T) {
 		_, err := blob.PutBytes(t.Context(), blobs, binary.BigEndian.AppendUint16(nil, uint16(i)))
 		require.NoError(t, err)
 	}
-	collector := asset.Collector{Blobs: blobs, References: asset.Unreferenced{}, Now: func() time.Time { return time.Now().Add(2 * time.Hour) }}
+	later := func() time.Time { return time.Now().Add(2 * time.Hour) }
+	collector := asset.Collector{Blobs: blobs, References: asset.Unreferenced{}, Now: later}
 	got, err := collector.Collect(t.Context(), func(asset.Collection) { reports++ })
 	require.NoError(t, err)
 	require.Equal(t, asset.Collection{Examined: 501, Removed: 501, Bytes: 1002}, got)

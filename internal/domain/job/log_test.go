@@ -92,7 +92,9 @@ func TestLogSaysWhatHappened(t *testing.T) {
 		eventlog.Event{Type: job.TypeNodeStarted, Data: job.NodeStartedV1{Run: 1, Node: "4:3", Class: "S", Attempt: 2}},
 		eventlog.Event{Type: job.TypeSegmentWaiting, Data: job.SegmentWaitingV1{Run: 1, Node: "5", Reason: "all are busy"}},
 		eventlog.Event{Type: job.TypeSegmentWaiting, Data: job.SegmentWaitingV1{Run: 1, Node: "5", Slot: true, Reason: "all are taken"}},
-		eventlog.Event{Type: job.TypeSegmentPlaced, Data: job.SegmentPlacedV1{Run: 1, Count: 2, URL: "http://s", Attempt: 1, Reason: "it is free"}},
+		eventlog.Event{Type: job.TypeSegmentPlaced, Data: job.SegmentPlacedV1{
+			Run: 1, Count: 2, URL: "http://s", Attempt: 1, Reason: "it is free",
+		}},
 		eventlog.Event{Type: job.TypeSegmentEnded, Data: job.SegmentEndedV1{
 			Run: 1, URL: "http://s", Attempt: 1, Outcome: job.SegmentFailed, Millis: 7, Problem: "broken",
 		}},
