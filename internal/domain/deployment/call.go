@@ -268,9 +268,6 @@ func (s *Service) missingIn(ctx context.Context, d Deployment, version *callee) 
 			add("the operator has not set " + strings.Join(class.Lacks, ", ") + " for the class " + n.Class)
 		}
 	}
-	if len(missing) > 0 {
-		return missing, nil
-	}
 	accepted, err := s.Validator.Validate(ctx, g, s.Files.ForAccount(d.Account), version.targets())
 	if err != nil && !errors.As(err, &refused) {
 		return nil, err

@@ -176,7 +176,14 @@ func TestWhatAVersionLacksIsNamed(t *testing.T) {
 		},
 		"many classes": {many + "}", 20, "no server has the class Gone0"},
 		"a setting":    {`{"1":{"class_type":"Unset","inputs":{}}}`, 1, "the operator has not set SOME_KEY for the class Unset"},
-		"a file":       {`{"1":{"class_type":"Load","inputs":{"ckpt_name":"b"}}}`, 1, `no server offers "b" as ckpt_name of the class Load`},
+		"a setting and a file": {
+			`{"1":{"class_type":"Unset","inputs":{}},"2":{"class_type":"Load","inputs":{"ckpt_name":"b"}}}`, 1,
+			"the operator has not set SOME_KEY for the class Unset",
+		},
+		"a class and a file": {
+			`{"1":{"class_type":"Other","inputs":{}},"2":{"class_type":"Load","inputs":{"ckpt_name":"b"}}}`, 1, "no server has the class Other",
+		},
+		"a file": {`{"1":{"class_type":"Load","inputs":{"ckpt_name":"b"}}}`, 1, `no server offers "b" as ckpt_name of the class Load`},
 		"a file, for one of its parts": {
 			`{"1":{"class_type":"Load","inputs":{"ckpt_name":"b"}},"2":{"class_type":"Paint","inputs":{"size":1}}}`, 1,
 			`no server offers "b" as ckpt_name of the class Load`,
@@ -201,6 +208,15 @@ func TestWhatAVersionLacksIsNamed(t *testing.T) {
 		_, err = f.Missing(t.Context(), d, 2)
 		require.Error(t, err, "a version that does not exist")
 	}
+	f, _ := newCalls(t)
+	f.put("portrait", sizedPaint, sized())
+	f.Limits.MaxNodes = 1 // it was larger when the version was added
+	d, err := f.Find(t.Context(), "acme", "portrait")
+	require.NoError(t, err)
+	missing, err := f.Missing(t.Context(), d, 1)
+	require.NoError(t, err)
+	require.Len(t, missing, 1)
+	require.Contains(t, missing[0], "at most 1 are allowed")
 }
 
 // A recorded call is repeated once in a run, for the hidden account, and never where a provider would be paid again.
