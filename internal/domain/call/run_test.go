@@ -259,6 +259,15 @@ func TestTheKeyOfAnEndedCallGivesItsAnswer(t *testing.T) {
 	}
 }
 
+// A call whose key is known and that cannot be read is not said to be new.
+func TestTheCallOfAKeyThatCannotBeReadIsAnError(t *testing.T) {
+	t.Parallel()
+	d := desk{limits: enabled, keys: []keyAnswer{{call.KeyRecord{Call: id, Fingerprint: mine}, nil}}, load: away}
+	_, err := d.service(t).Run(t.Context(), request("k"))
+	require.ErrorIs(t, err, away)
+	require.Empty(t, d.accepted)
+}
+
 // A caller hears the end of its call from the process that records it, long before its deadline.
 func TestACallerHearsTheEndOfItsCall(t *testing.T) {
 	t.Parallel()

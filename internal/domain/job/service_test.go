@@ -3,6 +3,7 @@ package job_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"testing"
 	"time"
@@ -13,6 +14,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/uiworkflow"
+	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/storage/blob/blobtest/mem"
 )
 
@@ -68,4 +71,51 @@ func TestAcceptedGraphIsHandedOverBeforeItsRunStarts(t *testing.T) {
 	require.NoError(t, err)
 	g, _ = graphs.Take(string(made.Job.ID))
 	require.Nil(t, g, "a job that waits needs no plan yet")
+}
+
+// listed are files that cannot be listed while away is set, and that are none otherwise.
+type listed struct {
+	surroundings
+	away error
+}
+
+func (l listed) ForAccount(string) node.Files                             { return l }
+func (l listed) List(context.Context, node.Folder, int) ([]string, error) { return nil, l.away }
+
+// A model file that is fetched when a job needs it can be chosen as a weight, and not as a file of the account.
+func TestModelsThatAreFetchedCanBeChosen(t *testing.T) {
+	t.Parallel()
+	run := func(context.Context, *node.Call) (node.Result, error) { return node.Result{}, nil }
+	classes, err := node.NewRegistry(
+		&node.Class{Name: "Weight", OutputNode: true, Remote: true, Run: run, Inputs: []node.Input{
+			{Name: "file", Type: node.Combo, Weights: "checkpoints"},
+		}},
+		&node.Class{Name: "File", OutputNode: true, Run: run, Inputs: []node.Input{
+			{Name: "file", Type: node.Combo, Folder: node.FolderInput},
+		}},
+	)
+	require.NoError(t, err)
+	away := fault.New(fault.Unavailable, "", "the database is away")
+	for name, c := range map[string]struct {
+		class, file string
+		away, want  error
+		ok          bool
+	}{
+		"a weight":                 {class: "Weight", file: "m.safetensors", ok: true},
+		"another weight":           {class: "Weight", file: "n.safetensors"},
+		"a file":                   {class: "File", file: "checkpoints/m.safetensors"},
+		"while none can be listed": {class: "Weight", file: "m.safetensors", away: away, want: away},
+	} {
+		p := newPast(t)
+		p.Service.Validator, p.Service.Files = &graph.Validator{Classes: classes}, listed{away: c.away}
+		p.Service.Fetchable = func(map[string]json.RawMessage) []uiworkflow.Model {
+			return []uiworkflow.Model{{Name: "m.safetensors", Folder: "checkpoints"}}
+		}
+		_, err := p.Service.Submit(t.Context(), job.Submission{Account: "a", Prompt: fmt.Appendf(nil,
+			`{"1":{"class_type":%q,"inputs":{"file":%q}}}`, c.class, c.file)})
+		require.Equal(t, c.ok, err == nil, "%s: %v", name, err)
+		if c.want != nil {
+			require.ErrorIs(t, err, c.want, name)
+		}
+	}
 }

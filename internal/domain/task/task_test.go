@@ -1,6 +1,7 @@
 package task_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/task"
 	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
 )
 
 type (
@@ -67,6 +69,20 @@ func TestEventsOfARepeatedAttemptAreTheSame(t *testing.T) {
 	a, b := events.Event("1", task.RequeuedV1{}), events.Event("1", task.RequeuedV1{})
 	require.Equal(t, "export.requeued.v1", a.Type)
 	require.NotEqual(t, a.ID, b.ID, "a task can be started again several times")
+}
+
+func TestParseID(t *testing.T) {
+	t.Parallel()
+	const id = "0b9f3f2c-6a55-4f3e-9d8e-3f1c5a6b7c8d"
+	for _, good := range []string{id, strings.ToUpper(id)} {
+		got, err := task.ParseID(good)
+		require.NoError(t, err)
+		require.Equal(t, task.ID(id), got)
+	}
+	for _, bad := range []string{"", "x", "{" + id + "}", "urn:uuid:" + id, strings.ReplaceAll(id, "-", "")} {
+		_, err := task.ParseID(bad)
+		require.True(t, fault.Is(err, fault.NotFound), bad)
+	}
 }
 
 // A source may not say how much it sends.
