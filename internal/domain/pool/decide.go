@@ -166,10 +166,6 @@ func (d *decision) findUnknown() {
 // shrink drains machines that are not needed. A drained machine ends its segments, and is then stopped.
 func (d *decision) shrink() {
 	broke := d.Spec.Budget > 0 && d.SpentOn(d.now)+d.hourly(len(d.State.Machines), time.Minute) > d.Spec.Budget
-	keep := d.Spec.Min
-	if d.Removed || broke {
-		keep = 0
-	}
 	// The machine that has had no work for the longest time goes first; those that work go last.
 	order := slices.Clone(d.joined)
 	slices.SortStableFunc(order, func(a, b string) int {
@@ -177,7 +173,7 @@ func (d *decision) shrink() {
 	})
 	for _, id := range order {
 		at := d.Servers[id]
-		idle := !at.Busy && d.Needs == 0 && d.now.Sub(d.used(id)) >= d.Spec.Idle && len(d.joined) > keep
+		idle := !at.Busy && d.Needs == 0 && d.now.Sub(d.used(id)) >= d.Spec.Idle && len(d.joined) > d.Spec.Min
 		if d.Removed || broke || at.Worn || idle || len(d.joined)+d.starting > d.Spec.Max {
 			d.Drain = append(d.Drain, at.ID)
 			d.joined = slices.DeleteFunc(d.joined, func(j string) bool { return j == id })
