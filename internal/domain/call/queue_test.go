@@ -102,8 +102,8 @@ func TestPollsCountAgainstTheLimits(t *testing.T) {
 
 func (o *one) Ahead(context.Context, string, call.ID) (int64, error) { return o.ahead, o.lost }
 
-// A call that waits says how many are before it; one that runs has none before it.
-func TestACallThatWaitsSaysHowManyAreBeforeIt(t *testing.T) {
+// A call that waits says how many are before it, one that runs that it does, and one that has succeeded has its answer.
+func TestTheStatusOfACallFollowsIt(t *testing.T) {
 	t.Parallel()
 	store := &one{call: call.Call{ID: "c", Mode: call.Queued, State: call.Waiting}, ahead: 3}
 	s := call.NewService(call.Deps{Store: store, Tiers: windows{}})
@@ -119,6 +119,15 @@ func TestACallThatWaitsSaysHowManyAreBeforeIt(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, call.InProgress, p.Status)
 	require.Nil(t, p.Ahead)
+	_, progress, err := s.Result(t.Context(), call.Handle{Account: "a", Call: "c"})
+	require.NoError(t, err)
+	require.Equal(t, &p, progress)
+	store.call.State, store.call.Answer = call.Succeeded, &call.Body{Size: 7}
+	answer, progress, err := s.Result(t.Context(), call.Handle{Account: "a", Call: "c"})
+	require.NoError(t, err)
+	require.Nil(t, progress)
+	require.EqualValues(t, 7, answer.Size)
+	require.False(t, answer.Replayed, "a queued call has the answer for itself")
 }
 
 // The result of a call that ended without an answer is a refusal that says what to do: one of unknown outcome is not to be asked for
