@@ -111,6 +111,11 @@ func TestDecisionsOfAPool(t *testing.T) {
 			pool.Seen{Servers: map[string]pool.Server{"p-1": up(func(s *pool.Server) { s.Used = noon.Add(-3 * time.Minute) })}},
 			pool.Orders{Drain: []server.ID{"s"}},
 		},
+		"one that min keeps is not": {
+			joined(t, 1, func(s *pool.Spec) { s.Min = 1 }),
+			pool.Seen{Servers: map[string]pool.Server{"p-1": up(func(s *pool.Server) { s.Used = noon.Add(-time.Hour) })}},
+			pool.Orders{},
+		},
 		"a machine that works is not": {
 			joined(t, 1, nil),
 			pool.Seen{Servers: map[string]pool.Server{"p-1": up(func(s *pool.Server) { s.Used, s.Busy = noon.Add(-time.Hour), true })}},
