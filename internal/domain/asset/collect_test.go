@@ -83,6 +83,29 @@ func TestCollectionAsksInBatches(t *testing.T) {
 	require.Equal(t, 2, reports)
 }
 
+// unsteady is a store whose blobs cannot be removed, and references that cannot be asked.
+type unsteady struct{ *mem.Store }
+
+func (unsteady) Remove(context.Context, blob.Ref, time.Time) (bool, error) { return false, errAway }
+
+func (unsteady) Referenced(context.Context, []blob.Ref) (map[blob.Ref]bool, error) { return nil, errAway }
+
+// A collection that cannot go on says so.
+func TestAFailureEndsACollection(t *testing.T) {
+	t.Parallel()
+	u := unsteady{mem.New()}
+	_, err := blob.PutBytes(t.Context(), u, []byte("x"))
+	require.NoError(t, err)
+	later := func() time.Time { return time.Now().Add(2 * time.Hour) }
+	for name, c := range map[string]asset.Collector{
+		"no removal": {Blobs: u, References: asset.Unreferenced{}}, "no references": {Blobs: u.Store, References: asset.AnyOf{u}},
+	} {
+		c.Now = later
+		_, err := c.Collect(t.Context(), nil)
+		require.ErrorIs(t, err, errAway, name)
+	}
+}
+
 // TestCollectionRacesUploads has uploaders store and refer to the same few bytes thousands of times
 // while a collector without mercy walks the store: whatever is referred to can be read, every time.
 func TestCollectionRacesUploads(t *testing.T) {
