@@ -170,6 +170,9 @@ func TestRetriesOfEndedJobs(t *testing.T) {
 		"with an input that no class declares": {
 			retry: job.Retry{Set: set("1.tixt")}, want: fault.CodeInvalidAssignment, names: `has no input "tixt"; it has: text, sizes`,
 		},
+		"with an input that is not the only one": {
+			class: "Load", retry: job.Retry{Set: set("1.tixt")}, want: fault.CodeInvalidAssignment, names: "it has: ckpt_name",
+		},
 		"with a node that is absent":    {retry: job.Retry{Set: set("2.text")}, want: fault.CodeUnknownNode},
 		"of a partner, without its key": {class: "Ask", want: fault.CodeCredentialRequired},
 		"of a partner, without any key": {class: "Ask", retry: job.Retry{NoCredential: true}},

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"testing"
 	"time"
 
@@ -117,5 +118,37 @@ func TestModelsThatAreFetchedCanBeChosen(t *testing.T) {
 		if c.want != nil {
 			require.ErrorIs(t, err, c.want, name)
 		}
+	}
+}
+
+// places are labels, of which an account may use some, and servers, which have none of them.
+type places struct{ may []string }
+
+func (p places) CheckLabels(_ context.Context, _ string, labels []string) error {
+	for _, l := range labels {
+		if !slices.Contains(p.may, l) {
+			return fault.New(fault.Denied, "", "not yours: %s", l)
+		}
+	}
+	return nil
+}
+
+func (places) Check(_ *graph.Accepted, labels []string) error {
+	return fault.New(fault.Unavailable, "", "no server has %v", labels)
+}
+
+func (places) Price(*graph.Accepted, []string) int64 { return 0 }
+
+// A label that the account may not use is refused before anything is said of servers.
+func TestLabelsAreTheAccountsBeforeTheyAreThoseOfServers(t *testing.T) {
+	t.Parallel()
+	for label, says := range map[string]string{"mine": "no server has [mine]", "theirs": "not yours: theirs"} {
+		s := newService(t, store{}, nil, func([]outbox.Intent) {})
+		s.Labels, s.Segments = places{[]string{"mine"}}, places{}
+		_, err := s.Submit(t.Context(), job.Submission{
+			Account: "a", Prompt: json.RawMessage(`{"1":{"class_type":"Wait","inputs":{}}}`),
+			ExtraData: map[string]json.RawMessage{"millrace": json.RawMessage(`{"labels":["` + label + `"]}`)},
+		})
+		require.ErrorContains(t, err, says)
 	}
 }
