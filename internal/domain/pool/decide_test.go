@@ -211,6 +211,11 @@ func TestDecisionsOfAPool(t *testing.T) {
 				Events: []any{pool.LostV1{Machine: "p-1", Failed: true, Cause: "it did not join within 10m"}}, Stop: []string{"p-1"},
 			},
 		},
+		"a machine that does not join for long": {
+			joined(t, 0, func(s *pool.Spec) { s.Join = time.Hour }).After(pool.RequestedV1{Machine: "p-1"}, noon.Add(-61*time.Minute)),
+			pool.Seen{},
+			pool.Orders{Events: []any{pool.LostV1{Machine: "p-1", Failed: true, Cause: "it did not join within 1h"}}, Stop: []string{"p-1"}},
+		},
 		"a start that an earlier workflow ordered": {
 			empty.After(pool.RequestedV1{Machine: "p-1"}, noon), pool.Seen{Needs: 1}, pool.Orders{Start: []string{"p-1"}},
 		},
