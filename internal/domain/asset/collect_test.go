@@ -88,7 +88,9 @@ type unsteady struct{ *mem.Store }
 
 func (unsteady) Remove(context.Context, blob.Ref, time.Time) (bool, error) { return false, errAway }
 
-func (unsteady) Referenced(context.Context, []blob.Ref) (map[blob.Ref]bool, error) { return nil, errAway }
+func (unsteady) Referenced(context.Context, []blob.Ref) (map[blob.Ref]bool, error) {
+	return nil, errAway
+}
 
 // A collection that cannot go on says so.
 func TestAFailureEndsACollection(t *testing.T) {
