@@ -219,6 +219,22 @@ func TestWhatAVersionLacksIsNamed(t *testing.T) {
 	require.Contains(t, missing[0], "at most 1 are allowed")
 }
 
+// A call costs more than its run if its version uses partners, servers, or classes that are not known now.
+func TestCallsOfPartnersAndServersAreSurcharged(t *testing.T) {
+	t.Parallel()
+	for class, want := range map[string]bool{"Paint": false, "Ask": true, "Gone": true} {
+		f, _ := newCalls(t)
+		f.put("portrait", `{"1":{"class_type":"`+class+`","inputs":{}}}`, callable.Schema{})
+		d, err := f.Find(t.Context(), "acme", "portrait")
+		require.NoError(t, err)
+		got, err := f.Surcharged(t.Context(), d, 1)
+		require.NoError(t, err)
+		require.Equal(t, want, got, class)
+		_, err = f.Surcharged(t.Context(), d, 2)
+		require.Error(t, err, "a version that does not exist")
+	}
+}
+
 // A recorded call is repeated once in a run, for the hidden account, and never where a provider would be paid again.
 func TestARecordedCallIsRepeated(t *testing.T) {
 	t.Parallel()

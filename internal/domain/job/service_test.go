@@ -3,6 +3,7 @@ package job_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -125,6 +126,9 @@ func TestModelsThatAreFetchedCanBeChosen(t *testing.T) {
 type places struct{ may []string }
 
 func (p places) CheckLabels(_ context.Context, _ string, labels []string) error {
+	if len(labels) == 0 {
+		return errors.New("asked for nothing")
+	}
 	for _, l := range labels {
 		if !slices.Contains(p.may, l) {
 			return fault.New(fault.Denied, "", "not yours: %s", l)
@@ -142,12 +146,14 @@ func (places) Price(*graph.Accepted, []string) int64 { return 0 }
 // A label that the account may not use is refused before anything is said of servers.
 func TestLabelsAreTheAccountsBeforeTheyAreThoseOfServers(t *testing.T) {
 	t.Parallel()
-	for label, says := range map[string]string{"mine": "no server has [mine]", "theirs": "not yours: theirs"} {
+	for labels, says := range map[string]string{
+		`["mine"]`: "no server has [mine]", `["theirs"]`: "not yours: theirs", `[]`: "no server has []",
+	} {
 		s := newService(t, store{}, nil, func([]outbox.Intent) {})
 		s.Labels, s.Segments = places{[]string{"mine"}}, places{}
 		_, err := s.Submit(t.Context(), job.Submission{
 			Account: "a", Prompt: json.RawMessage(`{"1":{"class_type":"Wait","inputs":{}}}`),
-			ExtraData: map[string]json.RawMessage{"millrace": json.RawMessage(`{"labels":["` + label + `"]}`)},
+			ExtraData: map[string]json.RawMessage{"millrace": json.RawMessage(`{"labels":` + labels + `}`)},
 		})
 		require.ErrorContains(t, err, says)
 	}

@@ -85,6 +85,11 @@ func TestStartsGiveWayToRequests(t *testing.T) {
 		require.Equal(t, []int64{6, 7}, p.since(gap), "the rest together")
 		p.Notify(intents("a", 10))
 		require.Equal(t, []int64{10}, p.since(0))
+		end = begin(t, requests, 1)
+		p.Notify(intents("a", 11))
+		require.Empty(t, p.since(gap/4), "less than a gap after the rest")
+		require.Equal(t, []int64{11}, p.since(gap/2))
+		end()
 	})
 }
 
