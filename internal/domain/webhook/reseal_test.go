@@ -18,6 +18,7 @@ type oneEndpoint struct {
 	webhook.Store
 	id     webhook.ID
 	sealed []byte
+	away   error
 }
 
 func (o *oneEndpoint) Book(context.Context, string) (webhook.Book, error) { return webhook.Book{}, nil }
@@ -35,8 +36,10 @@ func (o *oneEndpoint) Sealed(context.Context, string) (map[webhook.ID][]byte, er
 }
 
 func (o *oneEndpoint) Reseal(_ context.Context, _ webhook.ID, _, fresh []byte) error {
-	o.sealed = fresh
-	return nil
+	if o.away == nil {
+		o.sealed = fresh
+	}
+	return o.away
 }
 
 // either seals with the first and opens with any.
@@ -72,6 +75,10 @@ func TestEndpointsOutliveTheSecretKey(t *testing.T) {
 		webhook.Request{URL: &url}, eventlog.By{Actor: "acme"})
 	require.True(t, fault.Is(err, fault.NotFound), "the book is empty: %v", err)
 	both := webhook.NewService(webhook.Deps{Store: one, Reader: one, Sealer: either{present, former}})
+	one.away = fault.New(fault.Unavailable, "", "the database is away")
+	_, err = both.Reseal(t.Context(), "acme", present)
+	require.ErrorIs(t, err, one.away)
+	one.away = nil
 	for _, want := range []int{1, 0} {
 		n, err := both.Reseal(t.Context(), "acme", present)
 		require.NoError(t, err)
