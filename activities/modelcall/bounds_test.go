@@ -29,3 +29,14 @@ func TestJSONIsRecognised(t *testing.T) {
 		require.Equal(t, is, isJSON(kind), kind)
 	}
 }
+
+// An exchange whose outcome is recorded takes no memory, except as one of the recent ones.
+func TestAnExchangeIsNotKeptAfterItsEnd(t *testing.T) {
+	t.Parallel()
+	e := newExchanges()
+	x, mine := e.claim("a")
+	require.True(t, mine)
+	e.close(x)
+	_, open := e.find("a")
+	require.False(t, open)
+}

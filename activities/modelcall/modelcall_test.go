@@ -36,6 +36,7 @@ type line struct {
 	run   call.Run
 
 	alive      bool // the process that sent the call, if it is another one
+	released   bool // the key of the call, at its end
 	failingEnd int  // ends that are not recorded at first
 	loads      atomic.Int64
 
@@ -109,6 +110,7 @@ func (l *line) End(ctx context.Context, e call.Ending) (call.Ended, error) {
 		Stream: e.Call.Stream(), Account: e.Account, Expected: eventlog.AnyVersion,
 		Events: append(e.Before, eventlog.Event{ID: call.EventID(e.Call, 0, e.Type), Type: e.Type, Data: e.Data}),
 	})
+	l.released = e.ReleaseKey
 	return call.Ended{Applied: err == nil, Recorded: recorded}, err
 }
 
@@ -303,6 +305,10 @@ func TestACallIsNotSent(t *testing.T) {
 	}{
 		"its record cannot be read": {
 			change: func(_ *line, d *modelcall.Deps) { d.Types = eventlog.NewRegistry() }, fails: "call.dispatching",
+		},
+		"its request is lost": {
+			change: func(l *line, _ *modelcall.Deps) { l.run.Request.Ref = blob.Sum([]byte("lost")) },
+			want:   ended(modelcall.OutcomeFailed, call.InternalError),
 		},
 		"no space on the disk":  {change: func(_ *line, d *modelcall.Deps) { d.Space = func() error { return errFull } }, outage: true},
 		"no space for a file":   {change: func(l *line, _ *modelcall.Deps) { l.disk.creates = 1 }, outage: true},
@@ -521,6 +527,7 @@ func TestAnAttemptThatIsGivenUp(t *testing.T) {
 				state, _ := l.state()
 				require.Equal(t, c.want, state.State)
 				require.Len(t, l.sent, c.sent)
+				require.Equal(t, c.sent == 0, l.released, "a request that was not sent may be sent again under its key")
 			})
 		})
 	}
