@@ -10,6 +10,9 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
 
 	"github.com/millrace-dev/millrace/activities"
 	"github.com/millrace-dev/millrace/internal/domain/job"
@@ -66,7 +69,11 @@ func beginning(t *testing.T, prompt string, at time.Time) (*bench, *counted) {
 		Cost: func(node.Args, int64) time.Duration { return time.Minute },
 		Run:  func(context.Context, *node.Call) (node.Result, error) { return node.Result{}, nil },
 	}
-	b := newBench(t, prompt, []string{"1", "2"}, step, costly)
+	shown := &node.Class{
+		Name: "Shown", Module: "nodes", OutputNode: true, Run: costly.Run,
+		Cost: func(node.Args, int64) time.Duration { return 30 * time.Millisecond },
+	}
+	b := newBench(t, prompt, []string{"1", "2"}, step, costly, shown)
 	log := &counted{Memory: b.log}
 	state, err := eventlog.Fold(b.activities.Types, eventlog.Read(t.Context(), b.log, b.ref.Job.Stream(), 0), job.Job{}, job.Fold)
 	require.NoError(t, err)
@@ -96,20 +103,46 @@ func (b *bench) beginRun(t *testing.T) (res activities.BeginResult) {
 
 const (
 	onlyCheap  = `{"1":{"class_type":"Step","inputs":{}},"2":{"class_type":"Step","inputs":{}}}`
+	thenShown  = `{"1":{"class_type":"Step","inputs":{}},"2":{"class_type":"Shown","inputs":{}}}`
 	thenCostly = `{"1":{"class_type":"Step","inputs":{}},"2":{"class_type":"Costly","inputs":{"from":["1",0]}}}`
 )
 
 // The run of a job that this process has just accepted begins without a read of its events.
 func TestAFreshJobBeginsWithoutARead(t *testing.T) {
 	t.Parallel()
-	b, log := beginning(t, onlyCheap, time.Now())
-	require.True(t, b.beginRun(t).Ended)
-	require.Zero(t, log.reads.Load())
-	require.Equal(t, []string{"started 1", "executed 1", "started 2", "executed 2"}, b.events(t))
+	for name, prompt := range map[string]string{"one append": onlyCheap, "two appends": thenShown} {
+		b, log := beginning(t, prompt, time.Now())
+		require.True(t, b.beginRun(t).Ended, name)
+		require.Zero(t, log.reads.Load(), name)
+		require.Equal(t, []string{"started 1", "executed 1", "started 2", "executed 2"}, b.events(t), name)
+	}
 
-	b, log = beginning(t, onlyCheap, time.Now().Add(-time.Hour))
+	b, log := beginning(t, onlyCheap, time.Now().Add(-time.Hour))
 	require.True(t, b.beginRun(t).Ended)
 	require.NotZero(t, log.reads.Load(), "nobody remembers whether it was canceled meanwhile")
+}
+
+// An attempt after one that was lost reads what that one may have recorded.
+func TestALaterAttemptReadsItsJob(t *testing.T) {
+	t.Parallel()
+	b, log := beginning(t, onlyCheap, time.Now())
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestWorkflowEnvironment()
+	env.SetTestTimeout(time.Minute)
+	lostOnce := func(ctx context.Context, p activities.BeginParams) (activities.BeginResult, error) {
+		if activity.GetInfo(ctx).Attempt == 1 {
+			return activities.BeginResult{}, errAway
+		}
+		return b.activities.Begin(ctx, p)
+	}
+	env.RegisterActivity(lostOnce)
+	env.ExecuteWorkflow(func(ctx workflow.Context) error {
+		ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Hour})
+		return workflow.ExecuteActivity(ctx, lostOnce, activities.BeginParams{RunRef: b.ref, Execution: "x"}).Get(ctx, nil)
+	})
+	require.NoError(t, env.GetWorkflowError())
+	require.NotZero(t, log.reads.Load())
+	require.Empty(t, b.events(t), "it runs no nodes")
 }
 
 // What else happened to the job since its submission counts, although the run did not read it at first: nothing is

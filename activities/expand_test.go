@@ -62,6 +62,18 @@ func TestExpansionIsTheSameOnEveryAttempt(t *testing.T) {
 	}, b.events(t))
 }
 
+// A node that expands does not end its batch: the nodes after it run before those of its expansion.
+func TestABatchGoesOnAfterAnExpansion(t *testing.T) {
+	t.Parallel()
+	last := step()
+	last.Name, last.OutputNode = "Last", true
+	prompt := `{"1":{"class_type":"Unfold","inputs":{}},"2":{"class_type":"Last","inputs":{}}}`
+	b := newBench(t, prompt, []string{"1", "2"}, step(), last, unfold(chainOfSteps(1)))
+	_, failed := b.whole(t)
+	require.Empty(t, failed)
+	require.Equal(t, []string{"started 1", "started 2", "executed 2", "started 1.0.0.1", "executed 1.0.0.1", "executed 1"}, b.events(t))
+}
+
 func TestRunIsPlannedAgainWhenAStoredExpansionIsLost(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, unfoldPrompt, []string{"2"}, step(), unfold(chainOfSteps(2)))
@@ -88,18 +100,20 @@ func TestExpansionsAreBounded(t *testing.T) {
 	dangling := func(node.Value) (*node.Expansion, node.Value) { return &node.Expansion{}, node.From{Node: 3} }
 	for name, c := range map[string]struct {
 		expand func(node.Value) (*node.Expansion, node.Value)
+		begun  int // nodes that expand
 		say    string
 	}{
-		"without an end":       {self, "nest deeper than 16"},
-		"of too many nodes":    {chainOfSteps(1200), "more than 1000 nodes"},
-		"in a cycle":           {cycle, "Dependency cycle detected"},
-		"to what is not there": {dangling, "which does not exist"},
+		"without an end":       {self, 17, "nest deeper than 16"},
+		"of too many nodes":    {chainOfSteps(1200), 1, "more than 1000 nodes"},
+		"in a cycle":           {cycle, 1, "Dependency cycle detected"},
+		"to what is not there": {dangling, 1, "which does not exist"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t, unfoldPrompt, []string{"2"}, step(), unfold(c.expand))
 			_, failed := b.whole(t)
 			require.NotEmpty(t, failed)
+			require.Len(t, b.events(t), 2+c.begun, "the first node ran")
 			recorded, err := b.log.ReadStream(t.Context(), b.ref.Job.Stream(), 0, 1000)
 			require.NoError(t, err)
 			last, err := b.log.Decode(recorded[len(recorded)-1])

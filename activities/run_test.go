@@ -22,6 +22,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/eventlog/eventlogtest"
+	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/storage/blob/blobtest/mem"
 	"github.com/millrace-dev/millrace/internal/stream"
 )
@@ -247,6 +248,22 @@ func TestEventsOfRetriedNodesMayFollowNewerOnes(t *testing.T) {
 	_, err = b.run(t.Context(), plan, 1, 0, 2)
 	require.NoError(t, err)
 	require.Len(t, b.events(t), 6)
+}
+
+// A batch ends with the node that fails.
+func TestNothingRunsAfterANodeThatFails(t *testing.T) {
+	t.Parallel()
+	class := &node.Class{
+		Name: "Step", Module: "nodes", OutputNode: true,
+		Run: func(context.Context, *node.Call) (node.Result, error) {
+			return node.Result{}, fault.New(fault.Invalid, "", "no")
+		},
+	}
+	b := newBench(t, `{"1":{"class_type":"Step","inputs":{}},"2":{"class_type":"Step","inputs":{}}}`, []string{"1", "2"}, class)
+	res, err := b.run(t.Context(), b.begin(t), 0, 1)
+	require.NoError(t, err)
+	require.Equal(t, "1", res.Failed)
+	require.Equal(t, []string{"started 1"}, b.events(t))
 }
 
 // lastFailure is the newest event, which tells that a node failed.
