@@ -217,25 +217,32 @@ func TestTheNextAttemptDependsOnTheFailure(t *testing.T) {
 			require.NoError(t, err)
 			srv := &freeing{}
 			again, err := b.activities.FailAttempt(t.Context(), &fleet{losing{bench: b}}, b.ref, server.Lease{
-				Key: server.Key{Job: b.ref.Job, Run: b.ref.Run}, Server: "first", Attempt: len(c.past) + 1, Since: time.Now(),
+				Key: server.Key{Job: b.ref.Job, Run: b.ref.Run}, Server: "first", Attempt: len(c.past) + 1, Since: time.Now(), Fresh: true,
 			}, activities.AttemptFailure{Cause: c.cause, Ran: c.ran, Server: srv, Classes: classes})
 			require.Equal(t, c.freed, srv.freed)
+			ended, ok := b.last(t).(job.SegmentEndedV1)
+			require.True(t, ok, "the end of the attempt is recorded")
+			require.Equal(t, len(c.past)+1, ended.Attempt)
 			if c.want == nil {
+				require.Equal(t, job.SegmentFailed, ended.Outcome)
 				require.Nil(t, again)
 				require.ErrorContains(t, err, c.says)
 				return
 			}
 			require.NoError(t, err)
 			require.NotEmpty(t, again.Cause)
-			placed := 0
+			require.Equal(t, job.SegmentGivenUp, ended.Outcome)
+			var placed []string
 			recorded, err := b.log.ReadStream(t.Context(), b.ref.Job.Stream(), 0, 100)
 			require.NoError(t, err)
 			for _, rec := range recorded {
-				if rec.Type == job.TypeSegmentPlaced {
-					placed++
+				data, err := b.log.Decode(rec)
+				require.NoError(t, err)
+				if e, ok := data.(job.SegmentPlacedV1); ok {
+					placed = append(placed, e.Nodes...)
 				}
 			}
-			require.Equal(t, 1, placed, "the attempt on this server is recorded")
+			require.Equal(t, []string{"5"}, placed, "the attempt on this server is recorded with its nodes")
 			again.Cause = ""
 			require.Equal(t, c.want, again)
 		})

@@ -3,6 +3,7 @@ package activities_test
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -10,11 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/activities/nodevalue"
 	"github.com/millrace-dev/millrace/internal/comfyui/placement"
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/eventlog/eventlogtest"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/storage/blob/blobtest/mem"
 )
 
 // leased has the lease of one segment that has run. Anything but reading it is a panic.
@@ -39,6 +42,36 @@ func TestUnreadableResultOfASegmentIsAnError(t *testing.T) {
 	values, err := g.RunEmptySegment(t.Context(), leased{result: `{}`})
 	require.NoError(t, err)
 	require.Empty(t, values)
+}
+
+// lost has the lease of one segment whose values are lost, and stops its driver.
+type lost struct {
+	leased
+	stop context.CancelCauseFunc
+	left server.Wait // that was taken out of the queue
+}
+
+func (l *lost) Retake(context.Context, server.Key, string) (server.Lease, error) {
+	l.stop(activities.ErrStopped)
+	return server.Lease{Attempt: 3, Fence: 7, Result: json.RawMessage(l.result)}, nil
+}
+
+func (l *lost) StopWaiting(_ context.Context, w server.Wait) error {
+	l.left = w
+	return nil
+}
+
+// A segment whose values were lost runs again: it waits for a server for an attempt after the last.
+func TestASegmentWhoseValuesWereLostRunsAgain(t *testing.T) {
+	t.Parallel()
+	ctx, stop := context.WithCancelCause(t.Context())
+	store := &lost{leased: leased{result: `{"values":["blake3:` + strings.Repeat("07", 32) + `"]}`}, stop: stop}
+	g := &activities.Graph{Deps: activities.Deps{Values: nodevalue.New(mem.New(), 1<<20, 1<<20, time.Minute)}}
+	_, err := g.RunEmptySegment(ctx, store)
+	require.ErrorIs(t, err, activities.ErrStopped)
+	require.Equal(t, 4, store.left.Attempt)
+	require.EqualValues(t, 7, store.left.Fence)
+	require.Equal(t, "its values were lost", store.left.Cause)
 }
 
 // queued has no server for a segment, and takes long to say why.
