@@ -73,7 +73,7 @@ func (b *bench) last(t *testing.T) any {
 func TestAnEndSaysWhereAndWhy(t *testing.T) {
 	t.Parallel()
 	at := &job.NodeRef{Node: "7", Class: "Other"}
-	broken := job.Failure{Message: "broken", Node: "1", Class: "Wait"}
+	broken := job.Failure{Message: "broken", Node: "1", Class: "Wait", ExceptionType: "ServiceError"}
 	canceled := func(at *job.NodeRef) any { return job.CanceledV1{Run: 1, At: at} }
 	for name, c := range map[string]struct {
 		params  activities.FinishParams
@@ -120,11 +120,19 @@ func TestAnEndSaysWhereAndWhy(t *testing.T) {
 				return
 			}
 			require.NoError(t, err)
-			require.Equal(t, c.params.Outcome, res.Outcome)
+			end := activities.FinishResult{Outcome: c.params.Outcome}
+			if c.params.Outcome == activities.Failed {
+				end.Node, end.Class, end.Type = "1", "Wait", "ServiceError"
+			}
+			require.Equal(t, end, res)
 			require.Equal(t, c.want, b.last(t))
 		})
 	}
 }
+
+type unknownLimits struct{}
+
+func (unknownLimits) Bounds(context.Context, string) (b job.Bounds, err error) { return b, errAway }
 
 // What cannot be read or recorded now is tried again, and no node runs that the log does not know of.
 func TestARunWaitsForTheLog(t *testing.T) {
@@ -133,6 +141,18 @@ func TestARunWaitsForTheLog(t *testing.T) {
 		"the job cannot be read": func(t *testing.T, b *bench, _ *int) error {
 			b.activities.Events = &failing{b.log, 0, -2}
 			_, err := b.batch(t, activities.RunParams{RunRef: b.ref, PlanHash: "x", Units: []int{0}})
+			return err
+		},
+		"the job cannot be read at its begin": func(t *testing.T, b *bench, _ *int) error {
+			b.activities.Events = &failing{b.log, 0, -2}
+			env := environment(t.Context())
+			env.RegisterActivity(b.activities.Begin)
+			_, err := env.ExecuteActivity(b.activities.Begin, activities.BeginParams{RunRef: b.ref, Execution: "x"})
+			return err
+		},
+		"the limits of its account cannot be read at its end": func(t *testing.T, b *bench, _ *int) error {
+			b.activities.Jobs, b.activities.Tiers = ends{b.log}, unknownLimits{}
+			_, err := b.finish(t, activities.FinishParams{Outcome: activities.Succeeded})
 			return err
 		},
 		"the start of the run cannot be recorded": func(t *testing.T, b *bench, _ *int) error {

@@ -52,6 +52,7 @@ func requireBenign(t *testing.T, err error, kind, message string) {
 	var app *temporal.ApplicationError
 	require.ErrorAs(t, err, &app)
 	require.Equal(t, kind, app.Type())
+	require.True(t, app.NonRetryable())
 	require.Equal(t, temporal.ApplicationErrorCategoryBenign, app.Category())
 	require.ErrorContains(t, app, message)
 }
