@@ -40,7 +40,7 @@ const verifyHere = 16 << 20
 func verify(ctx workflow.Context, ref asset.IngestRef) (result upkeep.Verified, err error) {
 	var a *upkeep.Ingest
 	if ref.Size <= verifyHere {
-		err = workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, bookkeeping), a.VerifyAsset, ref).Get(ctx, &result)
+		err = runBookkeeping(ctx, a.VerifyAsset, ref, &result)
 		return result, err
 	}
 	options := workflow.ActivityOptions{
@@ -76,7 +76,7 @@ const IngestAssetsName = "IngestAssets"
 type IngestAssetsParams struct{ Assets []asset.IngestRef }
 
 // verifyingMany is for a batch of small files, which takes a fraction of a second. After three attempts each file is
-// looked into by itself, so that one of them cannot hold up the others.
+// looked into by itself, so that one of them cannot hold up the others. The same holds after an attempt on a worker that shuts down.
 var verifyingMany = workflow.LocalActivityOptions{
 	StartToCloseTimeout:    time.Minute,
 	ScheduleToCloseTimeout: unboundedTime,
@@ -92,7 +92,7 @@ func IngestAssets(ctx workflow.Context, p IngestAssetsParams) error {
 	err := workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, verifyingMany), a.VerifyAssets, params).Get(ctx, &done)
 	left := done.Left
 	switch {
-	case temporal.IsCanceledError(err):
+	case temporal.IsCanceledError(err) && ctx.Err() != nil:
 		return err
 	case err != nil:
 		workflow.GetLogger(ctx).Warn("assets not verified together; each is by itself", "assets", len(p.Assets), "error", err)

@@ -11,6 +11,8 @@ import (
 	"go.temporal.io/sdk/testsuite"
 
 	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/activities/upkeep"
+	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/workflows"
 )
@@ -46,4 +48,33 @@ func TestAWorkerThatShutsDownDoesNotEndARun(t *testing.T) {
 	require.Len(t, begun, 2)
 	require.Len(t, finished, 2)
 	require.Equal(t, activities.Succeeded, finished[1].Outcome)
+}
+
+// An upload is verified although the worker that was about to do so shuts down, by itself or with others.
+func TestAWorkerThatShutsDownDoesNotEndAnIngest(t *testing.T) {
+	t.Parallel()
+	small := asset.IngestRef{Asset: asset.NewID(), Account: "a", Size: 5}
+	for name, c := range map[string]struct {
+		run, params any
+		alone       int // calls of VerifyAsset
+	}{
+		"alone":       {workflows.IngestAsset, workflows.IngestAssetParams{IngestRef: small}, 2},
+		"with others": {workflows.IngestAssets, workflows.IngestAssetsParams{Assets: []asset.IngestRef{small, small}}, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var alone []asset.IngestRef
+			var together []upkeep.VerifyAssetsParams
+			var suite testsuite.WorkflowTestSuite
+			env := suite.NewTestWorkflowEnvironment()
+			env.SetTestTimeout(time.Minute) // three seconds otherwise
+			env.RegisterWorkflow(c.run)
+			env.RegisterActivityWithOptions(interrupted(&alone, upkeep.Verified{Complete: true}), activity.RegisterOptions{Name: "VerifyAsset"})
+			env.RegisterActivityWithOptions(interrupted(&together, upkeep.VerifiedAssets{}), activity.RegisterOptions{Name: "VerifyAssets"})
+			env.ExecuteWorkflow(c.run, c.params)
+			require.True(t, env.IsWorkflowCompleted())
+			require.NoError(t, env.GetWorkflowError())
+			require.Len(t, alone, c.alone)
+		})
+	}
 }
