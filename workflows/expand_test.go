@@ -3,6 +3,7 @@ package workflows_test
 import (
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -107,6 +108,34 @@ func TestACachedUnitOfAnExpansionIsReadAndDoesNotRun(t *testing.T) {
 	require.NoError(t, rest.execute(t, params.Resumed))
 	require.Equal(t, []string{"long [5] of p", "cheap [1 2] of p", "finish succeeded"}, rest.log)
 	require.Equal(t, []activities.Input{{Unit: 4, Values: []string{"cached:kept"}}}, read)
+}
+
+// Each of several expansions that one batch returns reads what is kept of its own units.
+func TestExpansionsOfOneBatchReadTheirOwnCachedUnits(t *testing.T) {
+	t.Parallel()
+	expanded := func(unit int, kept string) graph.UnitResult {
+		_, expansion := expanding()
+		expansion.Cached = []graph.CachedUnit{{Unit: 1, Values: []string{kept}}}
+		return graph.UnitResult{Unit: unit, Status: graph.Expanded, Expansion: expansion}
+	}
+	var mu sync.Mutex // the long units run at once
+	read := map[int][]string{}
+	e := &engine{begin: plans(activities.BeginResult{PlanHash: "p", Shape: graph.Shape{Units: []graph.Unit{
+		{Millis: 1}, {Millis: 1}, {Millis: 1, Deps: []int{0, 1}, Output: true},
+	}}}), run: func(p activities.RunParams) (res activities.RunResult, err error) {
+		if len(p.Expansions) == 0 {
+			res.Units = []graph.UnitResult{expanded(0, "cached:first"), expanded(1, "cached:second")}
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		for _, in := range p.Inputs {
+			read[in.Unit] = in.Values
+		}
+		return res, nil
+	}}
+	require.NoError(t, e.execute(t, nil))
+	require.Equal(t, []string{"cached:first"}, read[4])
+	require.Equal(t, []string{"cached:second"}, read[7])
 }
 
 // Where what was stored for an expansion is gone, the activities say that the plan is not theirs: the run is

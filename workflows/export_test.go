@@ -15,8 +15,11 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 
+	"github.com/millrace-dev/millrace/activities/attempt"
 	"github.com/millrace-dev/millrace/activities/upkeep"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/export"
@@ -223,4 +226,29 @@ func TestAnExportThatIsOverIsNotPackedAgain(t *testing.T) {
 	s.run(t, "one.png")
 	require.Zero(t, s.attempt)
 	require.Empty(t, s.failed)
+}
+
+// A task ends as failed with a reason if no attempt can carry it out, but not because its workflow was canceled.
+func TestATaskIsGivenUpUnlessItIsCanceled(t *testing.T) {
+	t.Parallel()
+	for _, canceled := range []bool{false, true} {
+		var suite testsuite.WorkflowTestSuite
+		env := suite.NewTestWorkflowEnvironment()
+		env.SetTestTimeout(time.Minute) // three seconds otherwise
+		env.RegisterWorkflow(workflows.DownloadAsset)
+		givenUp := 0
+		env.RegisterActivityWithOptions(func(context.Context, task.Ref) error {
+			if canceled {
+				env.CancelWorkflow()
+			}
+			return temporal.NewNonRetryableApplicationError("a bug", attempt.ErrFinal, nil)
+		}, activity.RegisterOptions{Name: "FetchDownload"})
+		env.RegisterActivityWithOptions(func(context.Context, task.Ref) error {
+			givenUp++
+			return nil
+		}, activity.RegisterOptions{Name: "GiveUpDownload"})
+		env.ExecuteWorkflow(workflows.DownloadAsset, workflows.TaskParams{Ref: task.Ref{Task: task.NewID(), Account: "a"}})
+		require.Equal(t, canceled, temporal.IsCanceledError(env.GetWorkflowError()), "%v", env.GetWorkflowError())
+		require.Equal(t, !canceled, givenUp == 1)
+	}
 }

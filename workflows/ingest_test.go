@@ -12,8 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 
+	"github.com/millrace-dev/millrace/activities/attempt"
 	"github.com/millrace-dev/millrace/activities/upkeep"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
@@ -248,4 +250,41 @@ func TestScannerVerdictRejectedIsRecorded(t *testing.T) { // A-37
 		return asset.Scan{Verdict: asset.Rejects, Reason: "no"}, nil
 	}, nil)
 	require.Equal(t, []asset.Scan{{Verdict: asset.Rejects, Reason: "no"}}, r.scans)
+}
+
+// An asset whose verification no attempt can finish is not scanned, and its workflow fails.
+func TestAnAssetThatCannotBeVerifiedIsNotScanned(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int64{5000, 1 << 30} { // verified within the workflow task, and by an activity
+		var suite testsuite.WorkflowTestSuite
+		env := suite.NewTestWorkflowEnvironment()
+		env.SetTestTimeout(time.Minute) // three seconds otherwise
+		env.RegisterWorkflow(workflows.IngestAsset)
+		scanned := false
+		env.RegisterActivityWithOptions(func(context.Context, asset.IngestRef) (upkeep.Verified, error) {
+			return upkeep.Verified{}, temporal.NewNonRetryableApplicationError("refused", attempt.ErrFinal, nil)
+		}, activity.RegisterOptions{Name: "VerifyAsset"})
+		env.RegisterActivityWithOptions(func(context.Context, asset.IngestRef) error {
+			scanned = true
+			return nil
+		}, activity.RegisterOptions{Name: "ScanAsset"})
+		env.ExecuteWorkflow(workflows.IngestAsset, workflows.IngestAssetParams{IngestRef: asset.IngestRef{Asset: "1", Account: "a", Size: size}})
+		require.ErrorContains(t, env.GetWorkflowError(), "refused")
+		require.False(t, scanned)
+	}
+}
+
+// A batch of assets ends with its canceled workflow.
+func TestACanceledBatchOfAssetsEnds(t *testing.T) {
+	t.Parallel()
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestWorkflowEnvironment()
+	env.SetTestTimeout(time.Minute) // three seconds otherwise
+	env.RegisterWorkflow(workflows.IngestAssets)
+	env.RegisterActivityWithOptions(func(context.Context, upkeep.VerifyAssetsParams) (upkeep.VerifiedAssets, error) {
+		env.CancelWorkflow()
+		return upkeep.VerifiedAssets{}, temporal.NewCanceledError()
+	}, activity.RegisterOptions{Name: "VerifyAssets"})
+	env.ExecuteWorkflow(workflows.IngestAssets, workflows.IngestAssetsParams{Assets: []asset.IngestRef{{Asset: "1", Account: "a", Size: 5}}})
+	require.True(t, temporal.IsCanceledError(env.GetWorkflowError()), "%v", env.GetWorkflowError())
 }

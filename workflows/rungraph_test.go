@@ -448,6 +448,21 @@ func TestARunSaysHowOftenItsWorkWasTried(t *testing.T) {
 	}
 }
 
+// A run that cannot be planned, or of whose plan no node can run, fails with a reason.
+func TestARunThatCannotRunFails(t *testing.T) {
+	t.Parallel()
+	refused := temporal.NewNonRetryableApplicationError("a bug", attempt.ErrFinal, nil)
+	for message, planned := range map[string]error{"the run could not be planned": refused, "no node of the graph can run": nil} {
+		e := &engine{}
+		env := e.environment()
+		circle := activities.BeginResult{PlanHash: "p", Shape: graph.Shape{Units: []graph.Unit{{Millis: 1, Deps: []int{0}, Output: true}}}}
+		env.OnActivity("Begin", mock.Anything, mock.Anything).Return(circle, planned)
+		require.NoError(t, executed(t, env, nil))
+		require.Equal(t, activities.Failed, e.finish.Outcome)
+		require.Equal(t, message, e.finish.Failure.Message)
+	}
+}
+
 // A graph of short nodes does not wait behind long ones, and nodes that work do not wait behind those that wait for a
 // partner's model: the batches of either have a queue of their own. Where no worker takes
 // them from there, they run with the long ones.
