@@ -16,6 +16,7 @@ import (
 
 	"github.com/millrace-dev/millrace/activities"
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/nodecache"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/eventlog"
@@ -120,6 +121,17 @@ func TestAFreshJobBeginsWithoutARead(t *testing.T) {
 	b, log := beginning(t, onlyCheap, time.Now().Add(-time.Hour))
 	require.True(t, b.beginRun(t).Ended)
 	require.NotZero(t, log.reads.Load(), "nobody remembers whether it was canceled meanwhile")
+}
+
+// What the nodes gave that ran as the run began is kept for later jobs.
+func TestABeginKeepsResults(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, gatedPrompt, []string{"4"}, gated("")...)
+	cache := &kept{}
+	b.activities.Cache = &nodecache.Cache{Store: cache, Bytes: 1 << 20, Age: time.Hour}
+	b.activities.Jobs, b.activities.Tiers, b.activities.FusedFor = ends{b.log}, noLimits{}, time.Minute
+	require.True(t, b.beginRun(t).Ended)
+	require.Equal(t, []string{"Show"}, cache.classes)
 }
 
 // An attempt after one that was lost reads what that one may have recorded.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
@@ -67,4 +69,28 @@ func TestTheAnswersToAHeartbeat(t *testing.T) {
 	} {
 		require.Equal(t, c.over, attempt.IsOver(c.answer), name)
 	}
+}
+
+// An attempt asks Temporal after a silence whether another one has begun. Without an answer it goes on until the next silence.
+func TestAnAttemptAsksAfterASilence(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		asked, answer := 0, error(serviceerror.NewUnavailable("down"))
+		pulse := attempt.NewPulse(func(context.Context) error {
+			asked++
+			return answer
+		})
+		confirm := func(silence time.Duration, questions int) error {
+			t.Helper()
+			<-time.After(silence) // of the bubble
+			err := pulse.Confirm(t.Context())
+			require.Equal(t, questions, asked)
+			return err
+		}
+		require.NoError(t, confirm(6*time.Second, 0))
+		require.NoError(t, confirm(1, 1))
+		require.NoError(t, confirm(6*time.Second, 1))
+		answer = serviceerror.NewNotFound("no such activity")
+		require.ErrorIs(t, confirm(1, 2), answer)
+	})
 }
