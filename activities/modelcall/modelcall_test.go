@@ -36,7 +36,7 @@ type line struct {
 	run   call.Run
 
 	alive      bool // the process that sent the call, if it is another one
-	released   bool // the key of the call, at its end
+	absent     int  // reads at which the call is not recorded yet
 	failingEnd int  // ends that are not recorded at first
 	loads      atomic.Int64
 
@@ -44,6 +44,8 @@ type line struct {
 	poll       func(call.Conversation, io.Writer) (call.Exchange, error)
 	cancel     error
 	idempotent bool
+	hosted     call.HostedV1
+	ended      call.Ending
 
 	mu   sync.Mutex // guards sent
 	sent []string   // bodies that the provider got
@@ -99,6 +101,9 @@ func (l *line) append(data any) {
 
 func (l *line) Load(ctx context.Context, account string, of call.ID) (call.Call, error) {
 	l.loads.Add(1)
+	if l.absent--; l.absent >= 0 {
+		return call.Call{}, fault.New(fault.NotFound, "", "no call")
+	}
 	return eventlog.Fold(l.types, eventlog.Read(ctx, l.log, of.Stream(), 0), call.Call{}, call.Fold)
 }
 
@@ -110,7 +115,7 @@ func (l *line) End(ctx context.Context, e call.Ending) (call.Ended, error) {
 		Stream: e.Call.Stream(), Account: e.Account, Expected: eventlog.AnyVersion,
 		Events: append(e.Before, eventlog.Event{ID: call.EventID(e.Call, 0, e.Type), Type: e.Type, Data: e.Data}),
 	})
-	l.released = e.ReleaseKey
+	l.ended = e
 	return call.Ended{Applied: err == nil, Recorded: recorded}, err
 }
 
@@ -134,7 +139,7 @@ func (l *line) Cancel(context.Context, call.Conversation) error { return l.cance
 func (l *line) Idempotent(call.Conversation) bool               { return l.idempotent }
 func (l *line) Total(string) time.Duration                      { return time.Hour }
 
-func (l *line) Host(context.Context, call.Call) (call.HostedV1, error) { return call.HostedV1{}, nil }
+func (l *line) Host(context.Context, call.Call) (call.HostedV1, error) { return l.hosted, nil }
 
 func (l *line) CallLimits(context.Context, string) (call.Limits, error) { return call.Limits{}, nil }
 func (l *line) CallBounds(string) call.Limits                           { return call.Limits{} }
@@ -310,9 +315,12 @@ func TestACallIsNotSent(t *testing.T) {
 			change: func(l *line, _ *modelcall.Deps) { l.run.Request.Ref = blob.Sum([]byte("lost")) },
 			want:   ended(modelcall.OutcomeFailed, call.InternalError),
 		},
-		"no space on the disk":  {change: func(_ *line, d *modelcall.Deps) { d.Space = func() error { return errFull } }, outage: true},
-		"no space for a file":   {change: func(l *line, _ *modelcall.Deps) { l.disk.creates = 1 }, outage: true},
-		"another one sends it":  {events: []any{other}, alive: true, want: modelcall.Step{Next: modelcall.NextWait, After: 2 * time.Second}},
+		"no space on the disk": {change: func(_ *line, d *modelcall.Deps) { d.Space = func() error { return errFull } }, outage: true},
+		"no space for a file":  {change: func(l *line, _ *modelcall.Deps) { l.disk.creates = 1 }, outage: true},
+		"another one sends it": {events: []any{other}, alive: true, want: modelcall.Step{Next: modelcall.NextWait, After: 2 * time.Second}},
+		"the other one is not known": {
+			events: []any{other}, change: func(l *line, _ *modelcall.Deps) { l.absent = 1 }, fails: "no call",
+		},
 		"the other one is dead": {events: []any{other}, want: ended(modelcall.OutcomeUnknown, call.InternalError)},
 		"it was canceled":       {events: []any{call.CancelRequestedV1{}}, want: ended(modelcall.OutcomeCanceled, "")},
 	} {
@@ -409,18 +417,28 @@ func TestAGenerationIsPolled(t *testing.T) {
 	for name, c := range map[string]struct {
 		poll     func(call.Conversation, io.Writer) (call.Exchange, error)
 		canceled bool
+		change   func(*line)
 		want     modelcall.Step
 	}{
-		"no pause":  {pending(0), false, wait(2*time.Second, false)},
-		"a pause":   {pending(7 * time.Second), false, wait(7*time.Second, false)},
-		"canceled":  {pending(7 * time.Second), true, wait(7*time.Second, true)},
-		"no answer": {silent, false, wait(2*time.Second, false)},
-		"an answer": {answered, false, modelcall.Step{Next: modelcall.NextNothing, Outcome: modelcall.OutcomeSucceeded}},
+		"no pause":  {pending(0), false, nil, wait(2*time.Second, false)},
+		"a pause":   {pending(7 * time.Second), false, nil, wait(7*time.Second, false)},
+		"canceled":  {pending(7 * time.Second), true, nil, wait(7*time.Second, true)},
+		"no answer": {silent, false, nil, wait(2*time.Second, false)},
+		"an answer": {answered, false, nil, modelcall.Step{Next: modelcall.NextNothing, Outcome: modelcall.OutcomeSucceeded}},
 		"one to host": {func(_ call.Conversation, sink io.Writer) (call.Exchange, error) {
 			out, err := answers("x")(sink)
 			out.Host = true
 			return out, err
-		}, false, modelcall.Step{Next: modelcall.NextHost}},
+		}, false, nil, modelcall.Step{Next: modelcall.NextHost}},
+		"no space": {answered, false, func(l *line) { l.disk.writes = 1 }, wait(2*time.Second, false)},
+		"no request": {func(conv call.Conversation, sink io.Writer) (call.Exchange, error) {
+			read, err := io.ReadAll(conv.Body)
+			require.Error(t, err)
+			require.Empty(t, read)
+			return answers("x")(sink)
+		}, false, func(l *line) { l.run.Request.Ref = blob.Sum([]byte("lost")) }, modelcall.Step{
+			Next: modelcall.NextNothing, Outcome: modelcall.OutcomeSucceeded,
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -429,6 +447,9 @@ func TestAGenerationIsPolled(t *testing.T) {
 				events = append(events[:3:3], call.CancelRequestedV1{})
 			}
 			l := newLine(t, nil, events...)
+			if c.change != nil {
+				c.change(l)
+			}
 			var servers, handles []string
 			l.poll = func(conv call.Conversation, sink io.Writer) (call.Exchange, error) {
 				servers, handles = append(servers, conv.Server), append(handles, conv.Handle)
@@ -440,6 +461,16 @@ func TestAGenerationIsPolled(t *testing.T) {
 			require.Equal(t, []string{"second"}, servers)
 			require.Equal(t, []string{"h"}, handles)
 			require.Zero(t, l.disk.open.Load())
+			if done, ok := l.ended.Data.(call.SucceededV1); ok {
+				require.Equal(t, "second", done.Fallback)
+			}
+			recorded, err := l.log.ReadStream(t.Context(), id.Stream(), 0, 100)
+			require.NoError(t, err)
+			for _, rec := range recorded {
+				if rec.Type == call.TypeAnswered {
+					require.Equal(t, call.EventID(id, 0, call.TypeAnswered), rec.ID, "another attempt records the same event")
+				}
+			}
 		})
 	}
 }
@@ -492,17 +523,70 @@ func TestAnAnswerIsDeliveredOnce(t *testing.T) {
 	require.EqualValues(t, 5, *state.Charged)
 }
 
+// An answer can be given again for its key if all the files that it names are here.
+func TestAnAnswerWithCopiesCanBeRepeated(t *testing.T) {
+	t.Parallel()
+	copied := []call.HostedAsset{{Pointer: "/image", Asset: "1"}}
+	for name, c := range map[string]struct {
+		linked bool
+		assets []call.HostedAsset
+		failed int
+		want   bool
+	}{
+		"no link":            {false, nil, 0, true},
+		"a copy":             {true, copied, 0, true},
+		"a copy, not linked": {false, copied, 0, true},
+		"one of two copies":  {true, copied, 1, false},
+		"a link and no copy": {true, nil, 0, false},
+	} {
+		l := newLine(t, nil, call.DispatchingV1{Run: 1, Token: "t", Worker: "this"})
+		l.append(call.AnsweredV1{Answer: l.run.Request, Linked: c.linked})
+		l.hosted = call.HostedV1{Assets: c.assets, Failed: c.failed, Answer: l.run.Request}
+		_, err := l.Activities.Host(t.Context(), l.run)
+		require.NoError(t, err)
+		done, ok := l.ended.Data.(call.SucceededV1)
+		require.True(t, ok)
+		require.Equal(t, c.want, done.Replayable, name)
+	}
+}
+
+// The workflow of a call that this process sends starts when the exchange has ended, or after a second.
+func TestTheWorkflowOfACallWaitsForItsExchange(t *testing.T) {
+	t.Parallel()
+	for takes, starts := range map[time.Duration]time.Duration{time.Millisecond: time.Millisecond, time.Minute: time.Second} {
+		bubble(t, func(t *testing.T) {
+			l := newLine(t, nil)
+			l.dispatch = func(sink io.Writer) (call.Exchange, error) {
+				<-time.After(takes)
+				return answers("x")(sink)
+			}
+			attempt, err := l.Prepare(t.Context(), l.run)
+			require.NoError(t, err)
+			l.append(attempt.Dispatching())
+			began, started := time.Now(), make(chan struct{})
+			attempt.Send(func() { close(started) })
+			<-started
+			require.Equal(t, starts, time.Since(began))
+			require.NoError(t, l.Drain(t.Context()))
+			state, _ := l.state()
+			require.Equal(t, call.Succeeded, state.State)
+		})
+	}
+}
+
 // A call that its own process was about to send, and that was given up, is free for its workflow. If it may have been recorded
 // nevertheless, it ends unsent.
 func TestAnAttemptThatIsGivenUp(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		uncertain, recorded bool
+		absent              int // reads before it is recorded
 		want                call.State
 		sent                int
 	}{
-		"nothing was recorded":             {false, false, call.Succeeded, 1},
-		"it was recorded, as is found out": {true, true, call.Failed, 0},
+		"nothing was recorded":             {false, false, 0, call.Succeeded, 1},
+		"it was recorded, as is found out": {true, true, 0, call.Failed, 0},
+		"it was recorded a while later":    {true, true, 3, call.Failed, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -517,6 +601,7 @@ func TestAnAttemptThatIsGivenUp(t *testing.T) {
 				if c.recorded {
 					l.append(attempt.Dispatching())
 				}
+				l.absent = c.absent
 				attempt.Discard(c.uncertain)
 				synctest.Wait()
 				require.Zero(t, l.disk.open.Load())
@@ -527,7 +612,7 @@ func TestAnAttemptThatIsGivenUp(t *testing.T) {
 				state, _ := l.state()
 				require.Equal(t, c.want, state.State)
 				require.Len(t, l.sent, c.sent)
-				require.Equal(t, c.sent == 0, l.released, "a request that was not sent may be sent again under its key")
+				require.Equal(t, c.sent == 0, l.ended.ReleaseKey, "a request that was not sent may be sent again under its key")
 			})
 		})
 	}
