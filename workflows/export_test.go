@@ -228,6 +228,23 @@ func TestAnExportThatIsOverIsNotPackedAgain(t *testing.T) {
 	require.Empty(t, s.failed)
 }
 
+// The time for an attempt at an export grows with the files.
+func TestALargeExportMayTakeLonger(t *testing.T) {
+	t.Parallel()
+	for bytes, want := range map[int64]time.Duration{0: 5 * time.Minute, 600 << 20: 15 * time.Minute} {
+		var suite testsuite.WorkflowTestSuite
+		env := suite.NewTestWorkflowEnvironment()
+		env.SetTestTimeout(time.Minute) // three seconds otherwise
+		env.RegisterWorkflow(workflows.ExportAssets)
+		env.RegisterActivityWithOptions(func(ctx context.Context, _ task.Ref) error {
+			require.Equal(t, want, activity.GetInfo(ctx).StartToCloseTimeout)
+			return nil
+		}, activity.RegisterOptions{Name: "PackExport"})
+		env.ExecuteWorkflow(workflows.ExportAssets, workflows.TaskParams{Ref: task.Ref{Task: task.NewID(), Account: "a", Bytes: bytes}})
+		require.NoError(t, env.GetWorkflowError())
+	}
+}
+
 // A task ends as failed with a reason if no attempt can carry it out, but not because its workflow was canceled.
 func TestATaskIsGivenUpUnlessItIsCanceled(t *testing.T) {
 	t.Parallel()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 
 	"github.com/millrace-dev/millrace/activities/modelcall"
@@ -52,5 +53,27 @@ func TestACallIsPolledUntilItIsStopped(t *testing.T) {
 			require.Equal(t, []int{c.polls, map[bool]int{true: 1}[c.stop]}, []int{polls, stops})
 			require.InDelta(t, c.takes.Minutes(), env.Now().Sub(began).Minutes(), 1)
 		})
+	}
+}
+
+func TestAWorkflowEndsAsItsCall(t *testing.T) {
+	t.Parallel()
+	for outcome, check := range map[modelcall.Outcome]func(error){
+		modelcall.OutcomeSucceeded: func(err error) { require.NoError(t, err) },
+		modelcall.OutcomeCanceled:  func(err error) { require.True(t, temporal.IsCanceledError(err), "%v", err) },
+		modelcall.OutcomeFailed:    func(err error) { requireBenign(t, err, workflows.CallFailed, "the call failed: provider_error") },
+		modelcall.OutcomeUnknown: func(err error) {
+			requireBenign(t, err, workflows.CallFailed, "the outcome of the call is unknown: provider_error")
+		},
+	} {
+		var suite testsuite.WorkflowTestSuite
+		env := suite.NewTestWorkflowEnvironment()
+		env.SetTestTimeout(time.Minute) // three seconds otherwise
+		env.RegisterWorkflow(workflows.RunModel)
+		env.RegisterActivityWithOptions(func(context.Context, call.Run) (modelcall.Step, error) {
+			return modelcall.Step{Next: modelcall.NextNothing, Outcome: outcome, Cause: call.ProviderError}, nil
+		}, activity.RegisterOptions{Name: "Dispatch"})
+		env.ExecuteWorkflow(workflows.RunModel, workflows.RunModelParams{Run: call.Run{Call: call.NewID(), Account: "a", Run: 1}})
+		check(env.GetWorkflowError())
 	}
 }

@@ -2,6 +2,7 @@ package nodevalue_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -76,6 +77,53 @@ func TestAValueLeavesMemoryAfterAWhile(t *testing.T) {
 		require.NoError(t, err)
 		require.LessOrEqual(t, blobs.opened.Load(), before+1, "the second one is from memory")
 	}
+}
+
+// A value or document that the store does not take is an error, whenever the store says so.
+func TestWhatIsNotStoredIsAnError(t *testing.T) {
+	t.Parallel()
+	for _, at := range []string{"create", "write", "commit"} {
+		values := nodevalue.New(&full{Store: mem.New(), at: at}, 1<<20, 1<<20, time.Minute)
+		_, err := values.Put(t.Context(), job.NewID(), strings.Repeat("long enough for a blob ", 50))
+		require.ErrorIs(t, err, errFull, at)
+		_, err = values.PutDoc(t.Context(), job.NewID(), []byte("a document"))
+		require.ErrorIs(t, err, errFull, at)
+	}
+}
+
+var errFull = errors.New("no space left")
+
+// full is a store without space at a step.
+type full struct {
+	blob.Store
+	at string
+}
+
+func (s *full) Create(ctx context.Context, how blob.Durability) (blob.Writer, error) {
+	if s.at == "create" {
+		return nil, errFull
+	}
+	w, err := s.Store.Create(ctx, how)
+	return &fullWriter{w, s.at}, err
+}
+
+type fullWriter struct {
+	blob.Writer
+	at string
+}
+
+func (w *fullWriter) Write(p []byte) (int, error) {
+	if w.at == "write" {
+		return 0, errFull
+	}
+	return w.Writer.Write(p)
+}
+
+func (w *fullWriter) Commit(ctx context.Context) (blob.Stored, error) {
+	if w.at == "commit" {
+		return blob.Stored{}, errFull
+	}
+	return w.Writer.Commit(ctx)
 }
 
 // counting counts the reads of a store.

@@ -34,12 +34,15 @@ import (
 var (
 	errAway = fault.New(fault.Unavailable, "", "the database is away")
 	quiet   = slog.New(slog.DiscardHandler)
+
+	errUnrecorded = errors.New("it failed")
 )
 
 // shelf holds assets, and what was recorded about them.
 type shelf struct {
 	all      map[asset.ID]asset.Asset
 	away     error
+	full     error // at scans
 	verified []asset.VerifiedV1
 	scans    []asset.Scan
 }
@@ -60,7 +63,7 @@ func (s *shelf) RecordVerified(_ context.Context, _ string, _ asset.ID, e asset.
 
 func (s *shelf) RecordScan(_ context.Context, _ string, _ asset.ID, found asset.Scan) error {
 	s.scans = append(s.scans, found)
-	return nil
+	return s.full
 }
 
 func (s *shelf) RecordAll(_ context.Context, _ string, all []asset.Ingested) error {
@@ -157,6 +160,9 @@ func TestALateScanIsRecorded(t *testing.T) {
 		i := &upkeep.Ingest{Records: records, Blobs: blobs, Scanner: scanner{c.scan}, Log: quiet}
 		require.ErrorIs(t, i.ScanAsset(t.Context(), asset.IngestRef{Account: "a", Asset: "1"}), c.scan, name)
 		require.Equal(t, c.scans, records.scans, name)
+		records.full = errAway
+		i.Scanner = scanner{}
+		require.ErrorIs(t, i.ScanAsset(t.Context(), asset.IngestRef{Account: "a", Asset: "1"}), errAway, "it is not recorded")
 	}
 }
 
@@ -196,6 +202,7 @@ type ended struct {
 	job     job.Job
 	events  []eventlog.Recorded
 	retired []job.Retirement
+	away    error // as archives are deleted
 }
 
 func (e *ended) Overdue(_ context.Context, states []job.State, _ time.Time, after job.Overdue, _ int) ([]job.Overdue, error) {
@@ -212,8 +219,9 @@ func (e *ended) Retire(_ context.Context, r job.Retirement) error {
 	return nil
 }
 
-func (*ended) Prune(context.Context, []string, int) (int, error)           { return 0, nil }
-func (*ended) ForgetArchives(context.Context, time.Time, int) (int, error) { return 0, nil }
+func (*ended) Prune(context.Context, []string, int) (int, error) { return 0, nil }
+
+func (e *ended) ForgetArchives(context.Context, time.Time, int) (int, error) { return 0, e.away }
 
 // full is a store of blobs without space.
 type full struct{ *mem.Store }
@@ -255,25 +263,70 @@ func TestAJobIsRetiredWithItsArchive(t *testing.T) {
 	}
 }
 
+// A sweep that could not delete archives is tried again.
+func TestASweepDeletesArchives(t *testing.T) {
+	t.Parallel()
+	for _, away := range []error{nil, errAway} {
+		_, err := execute((&upkeep.Retention{Jobs: &ended{away: away}, Archives: mem.New(), Log: quiet, Policy: upkeep.JobPolicy{
+			Retention: 24 * time.Hour, Archives: 24 * time.Hour,
+		}}).ExpireJobs)
+		require.Equal(t, away == nil, err == nil, "%v", err)
+	}
+}
+
+// Blobs without references are deleted in each store.
+func TestBlobsOfAllStoresAreCollected(t *testing.T) {
+	t.Parallel()
+	var r upkeep.Retention
+	r.Log = quiet
+	later := func() time.Time { return time.Now().Add(2 * time.Hour) }
+	for range 2 {
+		blobs := mem.New()
+		for _, text := range []string{"one", "three"} {
+			_, err := blob.PutBytes(t.Context(), blobs, []byte(text))
+			require.NoError(t, err)
+		}
+		r.Collectors = append(r.Collectors, asset.Collector{Blobs: blobs, References: asset.Unreferenced{}, Now: later})
+	}
+	var all asset.Collection
+	run(t, r.CollectBlobs, nil, &all)
+	require.Equal(t, asset.Collection{Examined: 4, Removed: 4, Bytes: 16}, all)
+}
+
+// keeper is a keeper of machines that fails.
+type keeper struct{ upkeep.MachineKeeper }
+
+func (keeper) Start(context.Context, string, string) error { return errAway }
+func (keeper) Stop(context.Context, string, string) error  { return errAway }
+
+// A command to a machine that fails is tried again.
+func TestAFailedCommandIsAnError(t *testing.T) {
+	t.Parallel()
+	m := &upkeep.Machines{Keeper: keeper{}}
+	require.ErrorIs(t, m.StartMachine(t.Context(), upkeep.MachineParams{}), errAway)
+	require.ErrorIs(t, m.StopMachine(t.Context(), upkeep.MachineParams{}), errAway)
+}
+
 // run runs an activity.
 func run(t *testing.T, activity, param, result any) {
 	t.Helper()
-	value, err := execute(activity, param)
+	var params []any
+	if param != nil {
+		params = append(params, param)
+	}
+	value, err := execute(activity, params...)
 	require.NoError(t, err)
 	if result != nil {
 		require.NoError(t, value.Get(result))
 	}
 }
 
-func execute(activity, param any) (converter.EncodedValue, error) {
+// execute is run of an activity that may fail.
+func execute(activity any, params ...any) (converter.EncodedValue, error) {
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestActivityEnvironment()
 	env.SetTestTimeout(time.Minute) // an activity has three seconds otherwise
 	env.RegisterActivity(activity)
-	var params []any
-	if param != nil {
-		params = append(params, param)
-	}
 	return env.ExecuteActivity(activity, params...)
 }
 
@@ -367,7 +420,7 @@ func (*source) Begin(context.Context, task.Ref) (state download.Download, open b
 }
 
 func (*source) Fail(context.Context, task.Ref, download.FailedV1) error {
-	return errors.New("it failed")
+	return errUnrecorded
 }
 
 func (s *source) Complete(_ context.Context, _ task.Ref, done download.CompletedV1) error {
@@ -382,6 +435,37 @@ func (fetched) HasBytes(context.Context, string, blob.Ref) (bool, error) { retur
 
 func (fetched) Create(_ context.Context, n asset.New) (asset.Stored, error) {
 	return asset.Stored{Asset: asset.Asset{ID: "1", Size: n.Size}}, nil
+}
+
+// unfailing are tasks whose ends cannot be recorded.
+type unfailing struct{ upkeep.ExportRecords }
+
+func (unfailing) Fail(context.Context, task.Ref, export.FailedV1) error { return errAway }
+
+// A task that is given up has not ended before its failure is recorded.
+func TestATaskEndsWhenItsFailureIsRecorded(t *testing.T) {
+	t.Parallel()
+	require.ErrorIs(t, (&upkeep.Exports{Records: unfailing{}}).GiveUpExport(t.Context(), task.Ref{}), errAway)
+	require.ErrorIs(t, (&upkeep.Downloads{Records: &source{}}).GiveUpDownload(t.Context(), task.Ref{}), errUnrecorded)
+}
+
+// What a source sent before it broke off is no file.
+func TestADownloadThatBreaksOffIsNoFile(t *testing.T) {
+	t.Parallel()
+	records := &source{}
+	x := &upkeep.Downloads{
+		Records: records, Bus: &bus{}, Log: quiet, Assets: asset.NewService(fetched{}, mem.New(), asset.Options{}),
+		Find: func(context.Context, string, asset.PublicID) (asset.Asset, error) {
+			return asset.Asset{}, fault.New(fault.NotFound, "", "not yet")
+		},
+		Fetch: func(context.Context, string) (io.ReadCloser, string, int64, error) {
+			return io.NopCloser(io.MultiReader(strings.NewReader("half"), iotest.ErrReader(errAway))), "text/plain", -1, nil
+		},
+		Fits: func(context.Context, string, int64) error { return nil },
+	}
+	_, err := execute(x.FetchDownload, task.Ref{Account: "a", Task: "t"})
+	require.ErrorContains(t, err, errAway.Error())
+	require.Empty(t, records.ended)
 }
 
 // Clients see how many bytes of a download have come. While there is no space for it, no byte is read, and it goes on later.
