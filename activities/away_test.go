@@ -13,8 +13,10 @@ import (
 
 	"github.com/millrace-dev/millrace/activities"
 	"github.com/millrace-dev/millrace/activities/nodevalue"
+	"github.com/millrace-dev/millrace/internal/comfyui/placement"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/nodecache"
+	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/eventlog/eventlogtest"
@@ -191,6 +193,35 @@ func TestAGraphThatNobodyCanRunIsRefused(t *testing.T) {
 	require.ErrorAs(t, err, &app)
 	require.True(t, app.NonRetryable(), "%v", err)
 	require.ErrorContains(t, err, "Gone")
+}
+
+// A job is run for its own account alone.
+func TestAJobOfAnotherAccountIsNotRun(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, waitPrompt, []string{"1"}, quick(func() error { return nil }))
+	b.ref.Account = "b"
+	env := environment(t.Context())
+	env.RegisterActivity(b.activities.Begin)
+	_, err := env.ExecuteActivity(b.activities.Begin, activities.BeginParams{RunRef: b.ref, Execution: "x"})
+	require.ErrorContains(t, err, "is not in the log of account b")
+	require.Empty(t, b.events(t))
+}
+
+// unseen is a store whose servers cannot be read.
+type unseen struct{ placement.Store }
+
+func (unseen) Servers(context.Context) ([]*server.Server, error) { return nil, errAway }
+
+// A graph with a class that a server may have is planned when the servers can be read.
+func TestAGraphWaitsForTheListOfServers(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `{"1":{"class_type":"Theirs","inputs":{}}}`, []string{"1"}, quick(func() error { return nil }))
+	b.activities.Segments = activities.NewSegments(placement.New(unseen{}, nil, b.activities.Classes, "", placement.Options{}), nil)
+	env := environment(t.Context())
+	env.RegisterActivity(b.activities.Begin)
+	_, err := env.ExecuteActivity(b.activities.Begin, activities.BeginParams{RunRef: b.ref, Execution: "x"})
+	retried(t, err)
+	require.ErrorContains(t, err, errAway.Error())
 }
 
 // The run of a job that this process has just accepted begins again if its first events cannot be recorded now.

@@ -3,6 +3,7 @@ package activities_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/activities"
 	"github.com/millrace-dev/millrace/activities/attempt"
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 )
 
@@ -74,6 +76,40 @@ func TestABatchGoesOnAfterAnExpansion(t *testing.T) {
 	require.Equal(t, []string{"started 1", "started 2", "executed 2", "started 1.0.0.1", "executed 1.0.0.1", "executed 1"}, b.events(t))
 }
 
+// A node that waits for an expansion runs in another batch: what it reads of this one is stored.
+func TestWhatWaitsForAnExpansionIsStored(t *testing.T) {
+	t.Parallel()
+	last := step()
+	last.Name, last.OutputNode, last.Inputs = "Last", true, append(slices.Clone(last.Inputs), node.Input{Name: "other", Type: node.Any})
+	prompt := `{"1":{"class_type":"Step","inputs":{}},"2":{"class_type":"Unfold","inputs":{}},
+		"3":{"class_type":"Last","inputs":{"in":["1",0],"other":["2",0]}}}`
+	b := newBench(t, prompt, []string{"3"}, step(), last, unfold(chainOfSteps(1)))
+	plan := b.begin(t)
+	sched := plan.Scheduler()
+	res := b.once(t, b.params(sched, sched.Next()[0], plan.PlanHash, nil))
+	for _, u := range res.Units {
+		require.Equal(t, u.Status == graph.Done, len(u.Values) == 1)
+	}
+	require.Len(t, res.Units, 2)
+}
+
+// An expansion whose UI output cannot be encoded does not run without it.
+func TestTheUIOutputOfAnExpansionIsNotLost(t *testing.T) {
+	t.Parallel()
+	class := unfold(chainOfSteps(1))
+	expand := class.Run
+	class.Run = func(ctx context.Context, call *node.Call) (node.Result, error) {
+		res, err := expand(ctx, call)
+		res.UI = map[string][]any{"value": {math.NaN()}}
+		return res, err
+	}
+	b := newBench(t, unfoldPrompt, []string{"2"}, step(), class)
+	plan := b.begin(t)
+	sched := plan.Scheduler()
+	_, err := b.batch(t, b.params(sched, sched.Next()[0], plan.PlanHash, nil))
+	require.ErrorContains(t, err, "encode the UI output of node 2")
+}
+
 func TestRunIsPlannedAgainWhenAStoredExpansionIsLost(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, unfoldPrompt, []string{"2"}, step(), unfold(chainOfSteps(2)))
@@ -84,6 +120,24 @@ func TestRunIsPlannedAgainWhenAStoredExpansionIsLost(t *testing.T) {
 	var app *temporal.ApplicationError
 	require.ErrorAs(t, err, &app)
 	require.Equal(t, attempt.ErrPlanChanged, app.Type())
+}
+
+// The batches of a run share its plans: a plan with more expansions does not change one with fewer.
+func TestPlansOfARunDoNotChange(t *testing.T) {
+	t.Parallel()
+	again := func(value node.Value) (*node.Expansion, node.Value) {
+		if _, inner := value.(bool); inner {
+			return chainOfSteps(1)(nil)
+		}
+		e := &node.Expansion{}
+		return e, node.From{Node: e.Add("Unfold", node.Args{"in": true})}
+	}
+	b := newBench(t, unfoldPrompt, []string{"2"}, step(), unfold(again))
+	sched, failed := b.whole(t)
+	require.Empty(t, failed)
+	p := b.params(sched, graph.Batch{}, "", nil)
+	require.Len(t, p.Expansions, 2)
+	require.Equal(t, []int{1, 2}, b.activities.ExpandedNodes(t.Context(), p))
 }
 
 func TestExpansionsAreBounded(t *testing.T) {

@@ -29,7 +29,9 @@ func (g *Graph) WatchProcesses(lasts, every time.Duration) {
 // RunEmptySegment runs a segment without nodes, whose lease is kept in a store.
 func (g *Graph) RunEmptySegment(ctx context.Context, store placement.Store) ([]string, error) {
 	segments := NewSegments(placement.New(store, nil, nil, "", placement.Options{}), nil)
-	segments.weights.Add("", 1) // of the account without a name
+	if g.Tiers == nil {
+		segments.weights.Add("", 1) // of the account without a name
+	}
 	s := &segmentRun{
 		chain: &chain{g: g, plan: &planned{}}, Segments: segments, pn: &graph.PlanNode{Segment: &graph.Segment{}},
 	}
@@ -67,6 +69,25 @@ func (g *Graph) PlanOtherwise(id job.ID) {
 	p.hash = "other"
 }
 
+// ExpandedNodes plans a run with its first expansion, then with its second, and so on. It returns the number of expanded nodes of each
+// of these plans after all have been made.
+func (g *Graph) ExpandedNodes(ctx context.Context, p RunParams) (counts []int) {
+	base, _ := g.plans.Get(p.Job)
+	base.latest.plan, base.latest.expansions = nil, nil
+	var plans []*planned
+	for n := range p.Expansions {
+		some := p
+		some.Expansions = p.Expansions[:n+1]
+		if plan, err := g.expandPlan(ctx, base, some); err == nil {
+			plans = append(plans, plan)
+		}
+	}
+	for _, plan := range plans {
+		counts = append(counts, len(plan.expanded))
+	}
+	return counts
+}
+
 // AttemptFailure is how an attempt of a segment fails.
 type AttemptFailure struct {
 	Cause   error
@@ -101,7 +122,7 @@ type SegmentAttempt = segmentAttempt
 func (g *Graph) Attempt(
 	ctx context.Context, store placement.Store, ref job.RunRef, l server.Lease, classes *node.Registry,
 ) (*SegmentAttempt, error) {
-	segments := NewSegments(placement.New(store, nil, classes, "", placement.Options{Log: g.Log}), nil)
+	segments := NewSegments(placement.New(store, nil, classes, "", placement.Options{Log: g.Log}), driving.New(driving.Options{}))
 	if classes != nil {
 		if _, err := segments.Pool.Refresh(ctx); err != nil {
 			return nil, err

@@ -229,6 +229,7 @@ func TestNodeThatKilledItsWorkersFails(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "1", res.Failed)
 	require.Equal(t, 1, ran, "it was not run again")
+	require.Equal(t, 2, m.looks, "the processes are watched no longer than it takes")
 	failed := b.lastFailure(t)
 	require.Equal(t, "OOMError", failed.Failure.ExceptionType)
 	require.Contains(t, failed.Failure.Message, "lost 5 times")

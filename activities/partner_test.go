@@ -101,6 +101,46 @@ func TestACallOfANodeIsRepeatedOrFails(t *testing.T) {
 	}
 }
 
+// ending is a call that goes on when its node is interrupted.
+type ending struct {
+	activities.NodeCalls
+	interrupt func()
+	later     bool     // while the node waits to repeat the call
+	stopped   []string // keys of calls
+}
+
+func (e *ending) RunNode(ctx context.Context, _ call.Invocation) (*call.Result, error) {
+	if e.later {
+		time.AfterFunc(time.Second/2, e.interrupt)
+		return nil, call.Refuse(fault.Exhausted, call.ConcurrencyLimit, "full")
+	}
+	e.interrupt()
+	return nil, context.Cause(ctx)
+}
+
+func (e *ending) StopNode(_ context.Context, _, key, _ string) error {
+	e.stopped = append(e.stopped, key)
+	return nil
+}
+
+// The call of a node is canceled with its job. That of a node which another worker continues goes on, and the next attempt has its answer.
+func TestACallEndsWithItsJob(t *testing.T) {
+	t.Parallel()
+	for _, cause := range []error{activities.ErrStopped, errors.New("the worker shuts down")} {
+		for _, later := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, interrupt := context.WithCancelCause(t.Context())
+				calls := &ending{interrupt: func() { interrupt(cause) }, later: later}
+				p := &activities.Partners{Calls: calls}
+				_, err := p.OfNode(job.RunRef{Job: "j", Account: "a", Run: 1}, "5").Run(ctx, "sim/echo", "s", nil)
+				require.ErrorIs(t, err, cause)
+				require.True(t, fault.Is(err, fault.Canceled), "it is no failure of the node")
+				require.Equal(t, errors.Is(cause, activities.ErrStopped), len(calls.stopped) == 1)
+			})
+		}
+	}
+}
+
 // The failure of a node names the fields that the model refuses, if the list of them can be read.
 func TestAFailureNamesTheFieldsThatAModelRefuses(t *testing.T) {
 	t.Parallel()

@@ -260,10 +260,12 @@ func TestNothingRunsAfterANodeThatFails(t *testing.T) {
 		},
 	}
 	b := newBench(t, `{"1":{"class_type":"Step","inputs":{}},"2":{"class_type":"Step","inputs":{}}}`, []string{"1", "2"}, class)
+	b.activities.NodeTimeout = time.Minute
 	res, err := b.run(t.Context(), b.begin(t), 0, 1)
 	require.NoError(t, err)
 	require.Equal(t, "1", res.Failed)
 	require.Equal(t, []string{"started 1"}, b.events(t))
+	require.Equal(t, "no", b.lastFailure(t).Failure.Message)
 }
 
 // lastFailure is the newest event, which tells that a node failed.

@@ -3,6 +3,7 @@ package activities_test
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/stream"
 )
 
@@ -78,21 +80,51 @@ func TestWhatAServerSaysIsPublishedAndRecorded(t *testing.T) {
 	a := b.attempt(t, &leases{}, server.Lease{Attempt: 3})
 	require.NoError(t, a.Started(t.Context(), "5", nil))
 	a.Text("5", "half done")
+	a.Progress("5", 1, 2)
 	a.Preview("5", "image/png", []byte("x"))
+	a.Picture("5", "image/png", []byte("y"))
 	require.NoError(t, a.Executed(t.Context(), driving.Executed{Node: "5", UI: map[string][]any{"text": {"done"}}, Took: time.Second}))
 	require.NoError(t, a.Flush(t.Context()))
-	require.Len(t, bus.frames, 2)
-	for n, kind := range []stream.FrameKind{stream.FrameText, stream.FramePreview} {
+	require.Len(t, bus.frames, 4)
+	for n, kind := range []stream.FrameKind{stream.FrameText, stream.FrameProgress, stream.FramePreview, stream.FramePicture} {
 		require.Equal(t, kind, bus.frames[n].Kind)
 		require.Equal(t, "5", bus.frames[n].Node)
 		require.Equal(t, 3, bus.frames[n].Attempt)
 	}
+	require.Equal(t, []int{1, 2}, []int{bus.frames[1].Value, bus.frames[1].Max})
 	done := b.executed(t)["5"]
 	require.Equal(t, []string{"half done"}, done.Log)
 	require.EqualValues(t, 1000, done.Millis)
 	require.Equal(t, "KSampler", done.Class)
 	require.JSONEq(t, `{"text":["done"]}`, string(done.UI))
 	require.Contains(t, b.events(t), "started 5")
+}
+
+// The nodes that a server has cached are added to those of which the run had results as it began.
+func TestNodesThatAServerHasCachedAreAdded(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, gatedPrompt, []string{"3"}, gated("")...)
+	b.append(t, job.TypeNodesCached, job.NodesCachedV1{Run: 1, Nodes: []string{"1"}})
+	a := b.attempt(t, &leases{}, server.Lease{Attempt: 1, Fresh: true})
+	require.NoError(t, a.Cached(t.Context(), []string{"5"}))
+	require.NoError(t, a.Flush(t.Context()))
+	state, err := eventlog.Fold(b.activities.Types, eventlog.Read(t.Context(), b.log, b.ref.Job.Stream(), 0), job.Job{}, job.Fold)
+	require.NoError(t, err)
+	require.Equal(t, []string{"1", "5"}, state.Cached)
+}
+
+// A driver ends if the end of a node cannot be recorded.
+func TestADriverEndsIfItCannotRecordANode(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, gatedPrompt, []string{"3"}, gated("")...)
+	a := b.attempt(t, &leases{}, server.Lease{Attempt: 1, Fresh: true})
+	require.NoError(t, a.Flush(t.Context()))
+	b.activities.Events = &failing{b.log, -2, 0}
+	synctest.Test(t, func(t *testing.T) {
+		require.NoError(t, a.Started(t.Context(), "5", nil))
+		<-time.After(time.Second) // of the bubble
+		require.ErrorIs(t, a.Executed(t.Context(), driving.Executed{Node: "5"}), errAway)
+	})
 }
 
 // How long models took to load is learned where a segment has some.
@@ -184,19 +216,23 @@ func (s *shelves) Save(ctx context.Context, account string, entries []nodecache.
 // The values of a segment outlive its job if the cache has kept them, and end with the job otherwise.
 func TestTheResultOfASegmentIsCached(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		away error
-		want string
-	}{
-		"kept": {nil, nodevalue.Cached("a value")}, "the cache is away": {errAway, "a value"},
-	} {
+	for name, away := range map[string]error{"kept": nil, "the cache is away": errAway} {
 		b := newBench(t, gatedPrompt, []string{"3"}, gated("")...)
-		cache := &shelves{shelf{entries: map[nodecache.Key]nodecache.Entry{}}, c.away}
+		ref, err := b.activities.Values.Put(t.Context(), b.ref.Job, strings.Repeat("long enough for a blob ", 50))
+		require.NoError(t, err)
+		cache := &shelves{shelf{entries: map[nodecache.Key]nodecache.Entry{}}, away}
 		a := b.attempt(t, &leases{}, server.Lease{Attempt: 1, Fresh: true})
-		refs, err := a.CacheResult(t.Context(), &nodecache.Cache{Store: cache}, []string{"a value"})
+		refs, err := a.CacheResult(t.Context(), &nodecache.Cache{Store: cache}, []string{ref})
 		require.NoError(t, err, name)
-		require.Equal(t, []string{c.want}, refs, name)
-		require.Equal(t, c.away == nil, len(cache.entries) == 1, name)
+		if away != nil {
+			require.Equal(t, []string{ref}, refs)
+			continue
+		}
+		require.Equal(t, []string{nodevalue.Cached(ref)}, refs)
+		require.Len(t, cache.entries, 1)
+		for _, e := range cache.entries {
+			require.Greater(t, e.Bytes, int64(23*50), "it counts against the bound of the cache")
+		}
 	}
 }
 

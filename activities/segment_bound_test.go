@@ -24,12 +24,17 @@ import (
 type losing struct {
 	placement.Store
 	*bench
-	result json.RawMessage // of the segment; nil = it has none
+	result  json.RawMessage // of the segment; nil = it has none
+	orphans int             // prompts that servers may still run
 }
 
 func (*losing) MarkAway(context.Context, server.ID, string) error              { return nil }
 func (*losing) RecordOutcome(context.Context, server.ID, server.Outcome) error { return nil }
-func (*losing) Orphan(context.Context, server.Lease) error                     { return nil }
+
+func (l *losing) Orphan(context.Context, server.Lease) error {
+	l.orphans++
+	return nil
+}
 
 func (l *losing) Record(ctx context.Context, _ server.Lease, a eventlog.Append, result json.RawMessage) ([]eventlog.Recorded, error) {
 	l.result = result
@@ -89,6 +94,7 @@ func TestAttemptsOfASegmentAreBounded(t *testing.T) {
 				Key: server.Key{Job: b.ref.Job, Run: b.ref.Run}, Server: "last", Attempt: attempt, Since: time.Now().Add(-c.runs),
 			}, activities.AttemptFailure{Cause: c.cause})
 			require.Equal(t, c.given == "", again != nil, "%v", err)
+			require.Equal(t, 1, store.orphans, "the server is told to cancel the prompt")
 			if again != nil {
 				require.NoError(t, err)
 				require.Nil(t, store.result)
@@ -162,6 +168,8 @@ func TestTheNextAttemptDependsOnTheFailure(t *testing.T) {
 		return &driving.NodeError{ExecutionError: comfyui.ExecutionError{Node: "5", Class: "KSampler", Type: kind, Message: message}}
 	}
 	memory, device := raised("torch.OutOfMemoryError", "no memory"), raised("RuntimeError", "CUDA error: device-side assert triggered")
+	disk := raised("OSError", "[Errno 28] No space left on device")
+	refusal := &comfyui.Refusal{Err: comfyui.ValidationError{Message: "refused"}}
 	lost := fault.New(fault.Unavailable, fault.CodeServerGivenUp, "the server is lost")
 	missing := fault.New(fault.NotFound, fault.CodeServerFileNotFound, "a file is missing")
 	past := func(why job.Cause, on, ran string) job.SegmentEndedV1 {
@@ -190,6 +198,11 @@ func TestTheNextAttemptDependsOnTheFailure(t *testing.T) {
 		"a device failed again": {
 			cause: device, past: []job.SegmentEndedV1{past(job.MachineFailed, "second", "5")}, says: "CUDA error",
 		},
+		"a disk failed": {cause: disk, want: &server.Wait{Avoid: []server.ID{"first"}}},
+		"a disk failed on each": {
+			cause: disk, past: []job.SegmentEndedV1{past(job.MachineFailed, "second", "5")}, says: "No space left",
+		},
+		"a refused prompt": {cause: refusal, want: &server.Wait{Only: "first"}},
 		"two servers lost while it ran": {
 			cause: lost, ran: "5", past: []job.SegmentEndedV1{past(job.ServerLost, "gone", "5")}, says: "two servers were lost",
 		},
@@ -247,6 +260,23 @@ func TestTheNextAttemptDependsOnTheFailure(t *testing.T) {
 			require.Equal(t, c.want, again)
 		})
 	}
+}
+
+// unrecorded is a store that does not record the end of a segment.
+type unrecorded struct{ losing }
+
+func (*unrecorded) Record(context.Context, server.Lease, eventlog.Append, json.RawMessage) ([]eventlog.Recorded, error) {
+	return nil, errAway
+}
+
+// A segment has not failed before its failure is stored: another driver would run it again.
+func TestAFailureThatIsNotStoredIsNone(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, gatedPrompt, []string{"3"}, gated("")...)
+	_, err := b.activities.FailAttempt(t.Context(), &unrecorded{losing{bench: b}}, b.ref, server.Lease{
+		Key: server.Key{Job: b.ref.Job, Run: b.ref.Run}, Server: "first", Attempt: 1, Since: time.Now(), Fresh: true,
+	}, activities.AttemptFailure{Cause: fault.New(fault.Invalid, "", "no")})
+	require.ErrorIs(t, err, errAway)
 }
 
 // A segment whose result this version cannot read has run: it must not run, and be paid, again.

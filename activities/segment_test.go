@@ -13,6 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/activities"
 	"github.com/millrace-dev/millrace/activities/nodevalue"
 	"github.com/millrace-dev/millrace/internal/comfyui/placement"
+	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/eventlog/eventlogtest"
@@ -44,7 +45,7 @@ func TestUnreadableResultOfASegmentIsAnError(t *testing.T) {
 	require.Empty(t, values)
 }
 
-// lost has the lease of one segment whose values are lost, and stops its driver.
+// lost has the lease of one segment that must run again, and stops its driver.
 type lost struct {
 	leased
 	stop context.CancelCauseFunc
@@ -53,7 +54,11 @@ type lost struct {
 
 func (l *lost) Retake(context.Context, server.Key, string) (server.Lease, error) {
 	l.stop(activities.ErrStopped)
-	return server.Lease{Attempt: 3, Fence: 7, Result: json.RawMessage(l.result)}, nil
+	lease := server.Lease{Attempt: 3, Fence: 7}
+	if l.result != "" {
+		lease.Result = json.RawMessage(l.result)
+	}
+	return lease, nil
 }
 
 func (l *lost) StopWaiting(_ context.Context, w server.Wait) error {
@@ -61,17 +66,29 @@ func (l *lost) StopWaiting(_ context.Context, w server.Wait) error {
 	return nil
 }
 
-// A segment whose values were lost runs again: it waits for a server for an attempt after the last.
-func TestASegmentWhoseValuesWereLostRunsAgain(t *testing.T) {
+// threeSlots are the limits of an account.
+type threeSlots struct{}
+
+func (threeSlots) Bounds(context.Context, string) (job.Bounds, error) {
+	return job.Bounds{Slots: 3}, nil
+}
+
+// A segment whose values or whose server are gone waits for a server again, for an attempt after the last, with the share of its account.
+func TestASegmentRunsAgainAfterALoss(t *testing.T) {
 	t.Parallel()
-	ctx, stop := context.WithCancelCause(t.Context())
-	store := &lost{leased: leased{result: `{"values":["blake3:` + strings.Repeat("07", 32) + `"]}`}, stop: stop}
-	g := &activities.Graph{Deps: activities.Deps{Values: nodevalue.New(mem.New(), 1<<20, 1<<20, time.Minute)}}
-	_, err := g.RunEmptySegment(ctx, store)
-	require.ErrorIs(t, err, activities.ErrStopped)
-	require.Equal(t, 4, store.left.Attempt)
-	require.EqualValues(t, 7, store.left.Fence)
-	require.Equal(t, "its values were lost", store.left.Cause)
+	for cause, result := range map[string]string{
+		"its values were lost": `{"values":["blake3:` + strings.Repeat("07", 32) + `"]}`, "its server was removed": "",
+	} {
+		ctx, stop := context.WithCancelCause(t.Context())
+		store := &lost{leased: leased{result: result}, stop: stop}
+		g := &activities.Graph{Deps: activities.Deps{Values: nodevalue.New(mem.New(), 1<<20, 1<<20, time.Minute), Tiers: threeSlots{}}}
+		_, err := g.RunEmptySegment(ctx, store)
+		require.ErrorIs(t, err, activities.ErrStopped)
+		require.Equal(t, 4, store.left.Attempt, cause)
+		require.EqualValues(t, 7, store.left.Fence, cause)
+		require.Equal(t, cause, store.left.Cause)
+		require.Equal(t, 3, store.left.Weight)
+	}
 }
 
 // queued has no server for a segment, and takes long to say why.
