@@ -75,7 +75,7 @@ func TestTheAnswersToAHeartbeat(t *testing.T) {
 func TestAnAttemptAsksAfterASilence(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		asked, answer := 0, error(serviceerror.NewUnavailable("down"))
+		asked, answer := 0, serviceerror.NewUnavailable("down")
 		pulse := attempt.NewPulse(func(context.Context) error {
 			asked++
 			return answer
