@@ -38,6 +38,26 @@ func (g *Graph) RunEmptySegment(ctx context.Context, store placement.Store) ([]s
 	return s.run(ctx)
 }
 
+// RunWithSlots runs a segment of one node, whose lease is kept in a store and whose job may have to take a slot again.
+func (g *Graph) RunWithSlots(ctx context.Context, store placement.Store, ref job.RunRef, slots Slots) error {
+	s := g.waitingSegment(ref, 0, "1", slots)
+	s.Segments = NewSegments(placement.New(store, nil, nil, "", placement.Options{}), nil)
+	s.Slots, s.plan.classes, s.key = slots, g.Classes, server.Key{Job: ref.Job, Run: ref.Run}
+	_, err := s.run(ctx)
+	return err
+}
+
+// AbsentWeights returns the names of the model files to fetch for a node on a server.
+func (g *Graph) AbsentWeights(ctx context.Context, sources WeightSources, class string, constants node.Args) (names []string) {
+	s := g.waitingSegment(job.RunRef{}, 0, "1", nil)
+	s.Sources, s.plan.classes = sources, g.Classes
+	s.pn.Segment.Nodes[0].Class, s.pn.Segment.Nodes[0].Constants = class, constants
+	for _, w := range s.absentWeights(ctx) {
+		names = append(names, w.Name)
+	}
+	return names
+}
+
 // WaitWithoutSlot has a segment of one node wait for a server, as far as the slot of its job is concerned.
 func (g *Graph) WaitWithoutSlot(ctx context.Context, ref job.RunRef, unit int, id string, slots Slots) {
 	g.waitingSegment(ref, unit, id, slots).releaseSlot(ctx, &waitingJob{})
@@ -92,6 +112,7 @@ func (g *Graph) ExpandedNodes(ctx context.Context, p RunParams) (counts []int) {
 type AttemptFailure struct {
 	Cause   error
 	Ran     string         // the node that ran, "" = not known
+	Began   string         // the node that began last, "" = none
 	Server  comfyui.Server // nil = it is not asked for anything
 	Classes *node.Registry // nil = there are no servers
 }
@@ -106,6 +127,11 @@ func (g *Graph) FailAttempt(
 		return nil, err
 	}
 	a.srv = f.Server
+	if f.Began != "" {
+		if err := a.Started(ctx, f.Began, nil); err != nil {
+			return nil, err
+		}
+	}
 	_, next, err := a.failed(ctx, f.Ran, f.Cause)
 	if next == nil {
 		return nil, err

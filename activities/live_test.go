@@ -75,3 +75,24 @@ func TestSlowNodesPreviewTheirPictures(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []int{512, 256}, []int{config.Width, config.Height})
 }
+
+// A slow node that gives no picture has no preview.
+func TestAListWithoutPicturesHasNoPreview(t *testing.T) {
+	t.Parallel()
+	class := pictures("None", time.Second, true)
+	class.Partner = true // which shows previews although it is an output
+	class.Outputs[0].IsList = true
+	class.Run = func(context.Context, *node.Call) (node.Result, error) {
+		return node.Result{Outputs: []node.Value{node.List{}}}, nil
+	}
+	submitted := job.Source{
+		Prompt:    json.RawMessage(`{"1":{"class_type":"None","inputs":{}}}`),
+		ExtraData: map[string]json.RawMessage{"preview_method": json.RawMessage(`"auto"`)},
+	}
+	b := newBenchOf(t, submitted, []string{"1"}, class)
+	bus := &framesBus{b: b, t: t}
+	b.activities.Bus = bus
+	_, _, failed := b.drive(t, b.begin(t), b.once)
+	require.Empty(t, failed)
+	require.Empty(t, bus.frames)
+}

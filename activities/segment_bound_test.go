@@ -262,6 +262,22 @@ func TestTheNextAttemptDependsOnTheFailure(t *testing.T) {
 	}
 }
 
+// A failure of no known node names the one that began last.
+func TestAFailureNamesTheNodeThatBeganLast(t *testing.T) {
+	t.Parallel()
+	for began, named := range map[string]string{"": "5", "7": "7"} {
+		b := newBench(t, gatedPrompt, []string{"3"}, gated("")...)
+		store := &losing{bench: b}
+		_, err := b.activities.FailAttempt(t.Context(), store, b.ref, server.Lease{
+			Key: server.Key{Job: b.ref.Job, Run: b.ref.Run}, Server: "first", Attempt: 1, Since: time.Now(), Fresh: true,
+		}, activities.AttemptFailure{Cause: fault.New(fault.Invalid, "", "no"), Began: began})
+		require.ErrorContains(t, err, "no")
+		var result struct{ Failure job.Failure }
+		require.NoError(t, json.Unmarshal(store.result, &result))
+		require.Equal(t, named, result.Failure.Node)
+	}
+}
+
 // unrecorded is a store that does not record the end of a segment.
 type unrecorded struct{ losing }
 

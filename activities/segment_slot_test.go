@@ -97,6 +97,45 @@ func TestWaitingSegmentGivesTheSlotBack(t *testing.T) {
 	})
 }
 
+// stopping is a slot whose job is canceled as soon as it has it.
+type stopping struct {
+	*slot
+	stop context.CancelCauseFunc
+}
+
+func (s *stopping) TakeSlot(ctx context.Context, ref job.RunRef, bounds job.Bounds, wait job.SegmentWaitingV1) (bool, error) {
+	taken, err := s.slot.TakeSlot(ctx, ref, bounds, wait)
+	if taken {
+		s.stop(activities.ErrStopped)
+	}
+	return taken, err
+}
+
+// A driver whose job has no slot gives its server back, and waits for a slot and then for a server.
+func TestAServerIsGivenBackForWantOfASlot(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		free bool
+		want string // why the segment waits for a server
+	}{
+		"a slot is free": {true, "its server was removed"}, "no slot is free": {false, ""},
+	} {
+		b := newBench(t, waitPrompt, []string{"1"}, quick(func() error { return nil }))
+		b.activities.Tiers = noLimits{}
+		ctx, stop := context.WithCancelCause(t.Context())
+		s := &stopping{&slot{bench: b, t: t, free: c.free}, stop}
+		if !c.free {
+			s.refusals = 1
+		}
+		store := &lost{stop: func(error) {}}
+		require.ErrorIs(t, b.activities.RunWithSlots(ctx, store, b.ref, s), activities.ErrStopped, name)
+		require.Equal(t, !c.free, store.dropped == 1, name)
+		require.Equal(t, "1", s.wait.Node, name)
+		require.Equal(t, b.ref.Job, store.left.Key.Job, name)
+		require.Equal(t, c.want, store.left.Cause, name)
+	}
+}
+
 // Nodes that need no server do not run while the job has no slot: the attempt ends, so that it does not keep a worker's place.
 func TestNodesWaitForTheSlotOfTheirJob(t *testing.T) {
 	t.Parallel()

@@ -50,6 +50,13 @@ type lost struct {
 	leased
 	stop context.CancelCauseFunc
 	left server.Wait // that was taken out of the queue
+
+	dropped int // leases
+}
+
+func (l *lost) Drop(context.Context, server.Lease) error {
+	l.dropped++
+	return nil
 }
 
 func (l *lost) Retake(context.Context, server.Key, string) (server.Lease, error) {
