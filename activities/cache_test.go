@@ -11,6 +11,7 @@ import (
 
 	"github.com/millrace-dev/millrace/activities"
 	"github.com/millrace-dev/millrace/activities/nodevalue"
+	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/nodecache"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 )
@@ -78,6 +79,23 @@ func TestCacheEntryWithoutItsValueIsAMiss(t *testing.T) {
 	require.Equal(t, []activities.Input{{Unit: 0, Values: kept}}, cached)
 	require.NoError(t, first.activities.Values.ForgetCached(t.Context(), kept))
 	require.Empty(t, job(first.activities.Values).started(t).Cached)
+}
+
+// A retry looks for the results of segments that its original job has left, and keeps them for retries of its own.
+func TestARetryTakesTheSegmentsOfItsOriginalJob(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, unfoldPrompt, []string{"2"}, step(), unfold(chainOfSteps(1)))
+	cache := &shelf{entries: map[nodecache.Key]nodecache.Entry{}}
+	b.activities.Cache = &nodecache.Cache{Store: cache}
+	require.False(t, b.activities.SearchesElsewhere(t.Context(), b.ref, "Step", nil))
+	require.False(t, b.activities.SearchesElsewhere(t.Context(), b.ref, "Step", &job.Origin{Job: "original"}), "it begins anew")
+	require.True(t, b.activities.SearchesElsewhere(t.Context(), b.ref, "Step", &job.Origin{Job: "original", FromNode: "1"}))
+
+	taken := nodecache.Entry{Key: nodecache.Key{1}, Job: "original", Class: "KSampler"}
+	b.activities.KeepForRetry(t.Context(), b.ref.Job, nodecache.Key{2}, taken)
+	require.Equal(t, map[nodecache.Key]nodecache.Entry{
+		{2}: {Key: nodecache.Key{2}, Job: string(b.ref.Job), Class: "KSampler"},
+	}, cache.entries)
 }
 
 // noStore fails the test that asks it for anything.

@@ -13,6 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/eventlog"
 )
 
 // ExceptionType is how a failure of a node is reported in the cloud contract's words.
@@ -45,6 +46,35 @@ func (g *Graph) RunWithSlots(ctx context.Context, store placement.Store, ref job
 	s.Slots, s.plan.classes, s.key = slots, g.Classes, server.Key{Job: ref.Job, Run: ref.Run}
 	_, err := s.run(ctx)
 	return err
+}
+
+// ErrFirstSegmentTime ends the first segment of a run in the activity that planned it.
+var ErrFirstSegmentTime = errFirstSegmentTime
+
+// DriveFirst begins a run, of which the first batch is a segment. The lease under which its events are recorded is lost.
+func (g *Graph) DriveFirst(ctx context.Context, store placement.Store, ref job.RunRef) error {
+	s := g.waitingSegment(ref, 0, "1", nil)
+	s.plan.classes, s.plan.Nodes[0] = g.Classes, *s.pn
+	g.Segments = NewSegments(placement.New(store, nil, nil, "", placement.Options{}), nil)
+	c := newChain(g, s.plan, RunParams{RunRef: ref, Units: []int{0}}, 1, g.newRecorder(ref))
+	c.events.add("", job.TypeStarted, job.StartedV1{Run: ref.Run})
+	c.events.lease = func(context.Context, eventlog.Append) ([]eventlog.Recorded, error) { return nil, errTakenOver }
+	_, err := g.driveFirst(ctx, c, graph.NewScheduler(graph.Shape{Units: []graph.Unit{{Segment: true}}}), 0, BeginResult{})
+	return err
+}
+
+// KeepForRetry keeps what a retry of a job takes from its original job.
+func (g *Graph) KeepForRetry(ctx context.Context, id job.ID, key nodecache.Key, taken nodecache.Entry) {
+	p := &planned{keys: []nodecache.Key{key}, searchKeys: []nodecache.Key{taken.Key}}
+	g.keepForRetries(ctx, p, job.Job{ID: id}, nodecache.Answer{Units: []int{0}, Hits: map[int]nodecache.Entry{0: taken}})
+}
+
+// SearchesElsewhere reports whether a job with one node of a class on a server looks for results under other keys than its own.
+func (g *Graph) SearchesElsewhere(ctx context.Context, ref job.RunRef, class string, origin *job.Origin) bool {
+	p := g.waitingSegment(ref, 0, "1", nil).plan
+	p.classes, p.Nodes[0].Segment.Nodes[0].Class = g.Classes, class
+	g.identify(ctx, ref, p, &graph.Graph{}, origin, nil)
+	return p.searchKeys[0] != p.keys[0]
 }
 
 // AbsentWeights returns the names of the model files to fetch for a node on a server.
@@ -168,6 +198,14 @@ func (s *segmentAttempt) Measure(ctx context.Context) { s.measure(ctx) }
 // Renew keeps the lease until ctx ends or the lease is lost.
 func (s *segmentAttempt) Renew(ctx context.Context, lost context.CancelCauseFunc) {
 	s.renew(ctx, s.lease, lost)
+}
+
+// Cancel ends the attempt, which records its events under its lease, on a server.
+func (s *segmentAttempt) Cancel(ctx context.Context, srv comfyui.Server) error {
+	s.srv, s.events.lease = srv, func(ctx context.Context, a eventlog.Append) ([]eventlog.Recorded, error) {
+		return s.record(ctx, s.lease, a, nil)
+	}
+	return s.canceled(ctx)
 }
 
 // RecordWaiting records why the segment waits.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/millrace-dev/millrace/activities"
 	"github.com/millrace-dev/millrace/activities/nodevalue"
+	"github.com/millrace-dev/millrace/internal/comfyui"
 	"github.com/millrace-dev/millrace/internal/comfyui/driving"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/nodecache"
@@ -125,6 +126,25 @@ func TestADriverEndsIfItCannotRecordANode(t *testing.T) {
 		<-time.After(time.Second) // of the bubble
 		require.ErrorIs(t, a.Executed(t.Context(), driving.Executed{Node: "5"}), errAway)
 	})
+}
+
+// endless is a server that runs no prompt when it is told to cancel one.
+type endless struct{ comfyui.Server }
+
+func (endless) Cancel(context.Context, comfyui.PromptID) (bool, error) { return false, nil }
+
+// The end of a canceled segment is recorded although the lease with which it could not be is gone.
+func TestTheEndOfACanceledSegmentIsRecorded(t *testing.T) {
+	t.Parallel()
+	for _, away := range []bool{false, true} {
+		b := newBench(t, gatedPrompt, []string{"3"}, gated("")...)
+		a := b.attempt(t, &leases{losing: losing{away: away}}, server.Lease{Attempt: 1, Fresh: true})
+		require.ErrorIs(t, a.Cancel(t.Context(), endless{}), activities.ErrStopped)
+		require.NoError(t, a.Flush(t.Context()))
+		ended, ok := b.last(t).(job.SegmentEndedV1)
+		require.True(t, ok)
+		require.Equal(t, job.SegmentCanceled, ended.Outcome)
+	}
 }
 
 // How long models took to load is learned where a segment has some.

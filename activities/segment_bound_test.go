@@ -26,7 +26,10 @@ type losing struct {
 	*bench
 	result  json.RawMessage // of the segment; nil = it has none
 	orphans int             // prompts that servers may still run
+	away    bool            // nothing is recorded under the lease
 }
+
+func (*losing) Drop(context.Context, server.Lease) error { return nil }
 
 func (*losing) MarkAway(context.Context, server.ID, string) error              { return nil }
 func (*losing) RecordOutcome(context.Context, server.ID, server.Outcome) error { return nil }
@@ -37,6 +40,9 @@ func (l *losing) Orphan(context.Context, server.Lease) error {
 }
 
 func (l *losing) Record(ctx context.Context, _ server.Lease, a eventlog.Append, result json.RawMessage) ([]eventlog.Recorded, error) {
+	if l.away {
+		return nil, errAway
+	}
 	l.result = result
 	return l.log.Append(ctx, a)
 }
@@ -278,18 +284,11 @@ func TestAFailureNamesTheNodeThatBeganLast(t *testing.T) {
 	}
 }
 
-// unrecorded is a store that does not record the end of a segment.
-type unrecorded struct{ losing }
-
-func (*unrecorded) Record(context.Context, server.Lease, eventlog.Append, json.RawMessage) ([]eventlog.Recorded, error) {
-	return nil, errAway
-}
-
 // A segment has not failed before its failure is stored: another driver would run it again.
 func TestAFailureThatIsNotStoredIsNone(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, gatedPrompt, []string{"3"}, gated("")...)
-	_, err := b.activities.FailAttempt(t.Context(), &unrecorded{losing{bench: b}}, b.ref, server.Lease{
+	_, err := b.activities.FailAttempt(t.Context(), &losing{bench: b, away: true}, b.ref, server.Lease{
 		Key: server.Key{Job: b.ref.Job, Run: b.ref.Run}, Server: "first", Attempt: 1, Since: time.Now(), Fresh: true,
 	}, activities.AttemptFailure{Cause: fault.New(fault.Invalid, "", "no")})
 	require.ErrorIs(t, err, errAway)

@@ -98,6 +98,34 @@ func TestASegmentRunsAgainAfterALoss(t *testing.T) {
 	}
 }
 
+// retaking cannot say whether a segment has a lease.
+type retaking struct {
+	placement.Store
+	err error
+}
+
+func (r retaking) Retake(context.Context, server.Key, string) (server.Lease, error) {
+	return server.Lease{}, r.err
+}
+
+// The activity that plans a run leaves its first segment to another one after a moment, and records the start of the run although it
+// may have lost the lease by then. An error is one of the begin.
+func TestTheFirstSegmentIsHandedOver(t *testing.T) {
+	t.Parallel()
+	for err, recorded := range map[error]bool{activities.ErrFirstSegmentTime: true, errAway: false} {
+		b := newBench(t, waitPrompt, []string{"1"}, quick(func() error { return nil }))
+		b.activities.Tiers = noLimits{}
+		got := b.activities.DriveFirst(t.Context(), retaking{err: err}, b.ref)
+		_, began := b.last(t).(job.StartedV1)
+		require.Equal(t, recorded, began)
+		if recorded {
+			require.NoError(t, got)
+		} else {
+			require.ErrorIs(t, got, err)
+		}
+	}
+}
+
 // queued has no server for a segment, and takes long to say why.
 type queued struct {
 	placement.Store
