@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/comfyui"
@@ -43,7 +44,7 @@ func (g *Graph) RunEmptySegment(ctx context.Context, store placement.Store) ([]s
 func (g *Graph) RunWithSlots(ctx context.Context, store placement.Store, ref job.RunRef, slots Slots) error {
 	s := g.waitingSegment(ref, 0, "1", slots)
 	s.Segments = NewSegments(placement.New(store, nil, nil, "", placement.Options{}), nil)
-	s.Slots, s.plan.classes, s.key = slots, g.Classes, server.Key{Job: ref.Job, Run: ref.Run}
+	s.Slots, s.key = slots, server.Key{Job: ref.Job, Run: ref.Run}
 	_, err := s.run(ctx)
 	return err
 }
@@ -54,13 +55,24 @@ var ErrFirstSegmentTime = errFirstSegmentTime
 // DriveFirst begins a run, of which the first batch is a segment. The lease under which its events are recorded is lost.
 func (g *Graph) DriveFirst(ctx context.Context, store placement.Store, ref job.RunRef) error {
 	s := g.waitingSegment(ref, 0, "1", nil)
-	s.plan.classes, s.plan.Nodes[0] = g.Classes, *s.pn
 	g.Segments = NewSegments(placement.New(store, nil, nil, "", placement.Options{}), nil)
 	c := newChain(g, s.plan, RunParams{RunRef: ref, Units: []int{0}}, 1, g.newRecorder(ref))
 	c.events.add("", job.TypeStarted, job.StartedV1{Run: ref.Run})
 	c.events.lease = func(context.Context, eventlog.Append) ([]eventlog.Recorded, error) { return nil, errTakenOver }
 	_, err := g.driveFirst(ctx, c, graph.NewScheduler(graph.Shape{Units: []graph.Unit{{Segment: true}}}), 0, BeginResult{})
 	return err
+}
+
+// PlaceFirst waits for a server for a segment that is the first batch of its run.
+func (g *Graph) PlaceFirst(ctx context.Context, store placement.Store, ref job.RunRef) error {
+	s := g.waitingSegment(ref, 0, "1", nil)
+	s.Segments, s.firstSegment = NewSegments(placement.New(store, nil, nil, "", placement.Options{}), nil), true
+	serving, stop := context.WithCancel(ctx)
+	served := make(chan error)
+	go func() { served <- s.Pool.Serve(serving) }()
+	_, err := s.waitForServer(ctx, nil)
+	stop()
+	return errors.Join(err, <-served)
 }
 
 // KeepForRetry keeps what a retry of a job takes from its original job.
@@ -72,7 +84,7 @@ func (g *Graph) KeepForRetry(ctx context.Context, id job.ID, key nodecache.Key, 
 // SearchesElsewhere reports whether a job with one node of a class on a server looks for results under other keys than its own.
 func (g *Graph) SearchesElsewhere(ctx context.Context, ref job.RunRef, class string, origin *job.Origin) bool {
 	p := g.waitingSegment(ref, 0, "1", nil).plan
-	p.classes, p.Nodes[0].Segment.Nodes[0].Class = g.Classes, class
+	p.Nodes[0].Segment.Nodes[0].Class = class
 	g.identify(ctx, ref, p, &graph.Graph{}, origin, nil)
 	return p.searchKeys[0] != p.keys[0]
 }
@@ -80,7 +92,7 @@ func (g *Graph) SearchesElsewhere(ctx context.Context, ref job.RunRef, class str
 // AbsentWeights returns the names of the model files to fetch for a node on a server.
 func (g *Graph) AbsentWeights(ctx context.Context, sources WeightSources, class string, constants node.Args) (names []string) {
 	s := g.waitingSegment(job.RunRef{}, 0, "1", nil)
-	s.Sources, s.plan.classes = sources, g.Classes
+	s.Sources = sources
 	s.pn.Segment.Nodes[0].Class, s.pn.Segment.Nodes[0].Constants = class, constants
 	for _, w := range s.absentWeights(ctx) {
 		names = append(names, w.Name)
@@ -96,8 +108,10 @@ func (g *Graph) WaitWithoutSlot(ctx context.Context, ref job.RunRef, unit int, i
 func (g *Graph) waitingSegment(ref job.RunRef, unit int, id string, slots Slots) *segmentRun {
 	pn := graph.PlanNode{ID: id, Segment: &graph.Segment{Nodes: []graph.PlanNode{{ID: id}}}}
 	return &segmentRun{
-		chain: &chain{g: g, plan: &planned{Plan: &graph.Plan{Nodes: []graph.PlanNode{pn}}}, params: RunParams{RunRef: ref}},
-		unit:  unit, pn: &pn, Segments: &Segments{Slots: slots},
+		chain: &chain{
+			g: g, plan: &planned{Plan: &graph.Plan{Nodes: []graph.PlanNode{pn}}, classes: g.Classes}, params: RunParams{RunRef: ref},
+		},
+		unit: unit, pn: &pn, Segments: &Segments{Slots: slots},
 	}
 }
 

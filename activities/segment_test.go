@@ -126,6 +126,28 @@ func TestTheFirstSegmentIsHandedOver(t *testing.T) {
 	}
 }
 
+// busy is a store of servers of which none is free.
+type busy struct{ placement.Store }
+
+func (busy) Place(context.Context, server.Round, server.Decide) ([]server.Lease, bool, error) {
+	return nil, true, nil
+}
+
+func (busy) KeepWaiting(_ context.Context, _ string, keys []server.Key) ([]server.Key, error) {
+	return keys, nil
+}
+
+func (busy) WhyWaiting(context.Context, server.Key) (string, int, error) { return "", 0, nil }
+
+// The activity that plans a run does not wait for a server: another one does if none is free.
+func TestTheFirstSegmentDoesNotWait(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, waitPrompt, []string{"1"}, quick(func() error { return nil }))
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	require.ErrorIs(t, b.activities.PlaceFirst(ctx, busy{}, b.ref), activities.ErrFirstSegmentTime)
+}
+
 // queued has no server for a segment, and takes long to say why.
 type queued struct {
 	placement.Store
