@@ -142,8 +142,8 @@ func repeat[P, R any](t *testing.T, b *bench, activity func(*activities.Graph, c
 	return res
 }
 
-// ended runs a job to its end. It returns what its nodes showed, and the events of the job with its nodes that ended, which a repetition may
-// find in the cache.
+// ended runs a job to its end. It returns what its nodes showed, and the events of the job with the nodes that ended, which a repetition
+// may find in the cache.
 func (b *bench) ended(t *testing.T) (shown map[string]string, events []string) {
 	t.Helper()
 	plan := repeat(t, b, (*activities.Graph).Begin, activities.BeginParams{RunRef: b.ref, Execution: "x"})
