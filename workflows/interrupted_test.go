@@ -2,6 +2,7 @@ package workflows_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,7 +20,10 @@ import (
 
 // interrupted fails its first call the way a local activity ends on a worker that shuts down.
 func interrupted[P, R any](calls *[]P, result R) func(context.Context, P) (R, error) {
+	var mu sync.Mutex // activities run at once
 	return func(_ context.Context, p P) (R, error) {
+		mu.Lock()
+		defer mu.Unlock()
 		if *calls = append(*calls, p); len(*calls) == 1 {
 			var none R
 			return none, temporal.NewCanceledError()
