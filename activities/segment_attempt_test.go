@@ -128,7 +128,7 @@ func TestADriverEndsIfItCannotRecordANode(t *testing.T) {
 	})
 }
 
-// endless is a server that runs no prompt when it is told to cancel one.
+// endless is a server that goes on with a prompt after a request to cancel it.
 type endless struct{ comfyui.Server }
 
 func (endless) Cancel(context.Context, comfyui.PromptID) (bool, error) { return false, nil }

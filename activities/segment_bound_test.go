@@ -100,7 +100,7 @@ func TestAttemptsOfASegmentAreBounded(t *testing.T) {
 				Key: server.Key{Job: b.ref.Job, Run: b.ref.Run}, Server: "last", Attempt: attempt, Since: time.Now().Add(-c.runs),
 			}, activities.AttemptFailure{Cause: c.cause})
 			require.Equal(t, c.given == "", again != nil, "%v", err)
-			require.Equal(t, 1, store.orphans, "the server is told to cancel the prompt")
+			require.Equal(t, 1, store.orphans, "the server gets a request to cancel the prompt")
 			if again != nil {
 				require.NoError(t, err)
 				require.Nil(t, store.result)
