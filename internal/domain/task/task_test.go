@@ -94,3 +94,60 @@ func TestFractionOfATask(t *testing.T) {
 		require.InDelta(t, want, p.Fraction(), 0, "%+v", p)
 	}
 }
+
+// Every event changes what it is about, and nothing else.
+func TestTheStateOfATaskHasAllThatItsEventsSay(t *testing.T) {
+	t.Parallel()
+	const id = task.ID("22222222-2222-4333-8444-555555555555")
+	begin := time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("east", 3600))
+	at := func(version int) *time.Time {
+		t := begin.Add(time.Duration(version) * time.Second).UTC()
+		return &t
+	}
+	for _, end := range []any{done{7}, failed{"x"}} {
+		var state, want task.Task[requested, done, failed]
+		for version, data := range []any{requested{"x"}, started{}, task.RequeuedV1{}, end, started{}} {
+			version++
+			state = events.Fold(state, eventlog.Recorded{
+				Stream: task.Export.Stream(id), Account: "a", Version: int64(version), RecordedAt: begin.Add(time.Duration(version) * time.Second),
+				Meta: eventlog.Meta{RequestID: "r"},
+			}, data)
+			want.Version = int64(version)
+			if version < 5 {
+				want.UpdatedAt = *at(version)
+			}
+			switch data := data.(type) {
+			case requested:
+				want.ID, want.Account, want.RequestID, want.State, want.CreatedAt, want.Requested = id, "a", "r", task.Created, *at(1), data
+			case started:
+				if version == 2 {
+					want.State, want.StartedAt = task.Running, at(2)
+				}
+			case done:
+				want.State, want.EndedAt, want.Done = task.Completed, at(4), &data
+			case failed:
+				want.State, want.EndedAt, want.Failure = task.Failed, at(4), &data
+			}
+			require.Equal(t, want, state, "version %d: %T", version, data)
+		}
+	}
+	for state, final := range map[task.State]bool{task.Created: false, task.Running: false, task.Completed: true, task.Failed: true} {
+		require.Equal(t, final, state.Final())
+	}
+	require.Equal(t, "export-"+string(id), task.Export.WorkflowID(id))
+	require.Equal(t, "download-"+string(id), task.Download.Stream(id))
+	require.InDelta(t, 1, task.Progress{Bytes: 1, Done: 1}.Fraction(), 0, "a file of one byte")
+}
+
+// A registry takes the event types of a kind once, and knows what each means.
+func TestTheEventTypesOfATaskAreRegisteredOnce(t *testing.T) {
+	t.Parallel()
+	kind := task.Events[requested, started, done, failed]{Kind: task.Export, Requested: "r", Started: "s", Completed: "c", Failed: "f"}
+	types := eventlog.NewRegistry()
+	require.NoError(t, kind.Register(types))
+	for verb, says := range map[string]string{"requested": "r", "started": "s", "completed": "c", "failed": "f"} {
+		require.Equal(t, says, types.Says("export."+verb+".v1"))
+	}
+	require.True(t, types.Knows("export.requeued.v1"))
+	require.Error(t, kind.Register(types))
+}

@@ -134,3 +134,26 @@ func TestAChosenServerHasTheCredentialsOfTheJob(t *testing.T) {
 		require.Equal(t, c.want, got, name)
 	}
 }
+
+// Credentials that cannot be read, or checked, are an error: no server gets any.
+func TestCredentialsThatCannotBeReadAreAnError(t *testing.T) {
+	t.Parallel()
+	ref := job.RunRef{Job: "j", Account: "a"}
+	running := func(sealed string, keys Authenticator) *Running {
+		k := kept{sealed: sealed}
+		return &Running{Jobs: k, Sealer: k, Keys: keys, Mode: account.ModeKeys, Chosen: []string{"http://s"}}
+	}
+	broken := running("\x00{", someKeys)
+	_, err := broken.Access(t.Context(), ref)
+	require.Error(t, err)
+	given, err := broken.ForServer(t.Context(), ref, "http://s")
+	require.Error(t, err)
+	require.Nil(t, given)
+	outage := running(job.Secrets{Credential: "outage", ComfyOrg: map[string]string{"api_key_comfy_org": "outage"}}.Text(), oneKey("x"))
+	given, err = outage.ForServer(t.Context(), ref, "http://s")
+	require.ErrorContains(t, err, "the database is down")
+	require.Nil(t, given)
+	access, err := outage.Access(t.Context(), ref)
+	require.ErrorContains(t, err, "the database is down")
+	require.Zero(t, access)
+}

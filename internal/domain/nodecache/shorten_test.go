@@ -1,0 +1,205 @@
+package nodecache_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/nodecache"
+	"github.com/millrace-dev/millrace/internal/engine/graph"
+	"github.com/millrace-dev/millrace/internal/engine/node"
+)
+
+var errAway = errors.New("the database is away")
+
+// crowded is a store with more entries than it may have. The call of a number fails.
+type crowded struct {
+	nodecache.Store
+	over  int
+	fails int
+	calls [][]any
+}
+
+func (c *crowded) Evict(_ context.Context, most int64, age time.Duration, limit int) (values []string, gone int, err error) {
+	c.calls = append(c.calls, []any{most, age, limit})
+	if len(c.calls) == c.fails {
+		return nil, 0, errAway
+	}
+	gone = min(limit, c.over)
+	c.over -= gone
+	return []string{"v"}, gone, nil
+}
+
+func (c *crowded) Save(context.Context, string, []nodecache.Entry) error { return errAway }
+
+// Entries are evicted in batches, and the values of each are forgotten, until few are left or one of them fails.
+func TestACacheIsShortenedInBatches(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		over, fails, forgets int // which call fails, and which call of forget
+		calls, forgotten     int
+		failed               bool
+	}{
+		"nothing":          {0, 0, 0, 1, 1, false},
+		"a part":           {499, 0, 0, 1, 1, false},
+		"a whole batch":    {500, 0, 0, 2, 2, false},
+		"two":              {999, 0, 0, 2, 2, false},
+		"a failure":        {999, 2, 0, 2, 1, true},
+		"a failure before": {999, 1, 0, 1, 0, true},
+		"no forgetting":    {999, 0, 1, 1, 1, true},
+	} {
+		store := &crowded{over: c.over, fails: c.fails}
+		cache := &nodecache.Cache{Store: store, Bytes: 7, Age: time.Hour}
+		forgotten := 0
+		err := cache.Shorten(t.Context(), func(_ context.Context, values []string) error {
+			require.Equal(t, []string{"v"}, values)
+			if forgotten++; forgotten == c.forgets {
+				return errAway
+			}
+			return nil
+		})
+		require.Equal(t, c.failed, errors.Is(err, errAway), "%s: %v", name, err)
+		require.Len(t, store.calls, c.calls, name)
+		require.Equal(t, c.forgotten, forgotten, name)
+		require.Equal(t, []any{int64(7), time.Hour, 500}, store.calls[0], name)
+	}
+}
+
+// A cache is shortened every minute, also after a failure, which is logged unless the process stops.
+func TestACacheIsShortenedEveryMinute(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := &crowded{fails: 2}
+		var lines bytes.Buffer
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() {
+			ended <- (&nodecache.Cache{Store: store}).Run(ctx, func(context.Context, []string) error {
+				if len(store.calls) == 4 { // while the process stops
+					stop()
+					return errAway
+				}
+				return nil
+			}, slog.New(slog.NewTextHandler(&lines, nil)))
+		}()
+		for n, logged := range []int{0, 0, 1, 1} {
+			synctest.Wait()
+			require.Len(t, store.calls, n)
+			require.Equal(t, logged, strings.Count(lines.String(), "node cache eviction failed; the next sweep will retry"))
+			<-time.After(time.Minute)
+		}
+		require.NoError(t, <-ended)
+		require.Len(t, store.calls, 4)
+		require.Equal(t, 1, strings.Count(lines.String(), "\n"), lines.String())
+	})
+}
+
+// Brief results are kept up to a bound, and only if they are nothing but a short text.
+func TestBriefResultsAreSmall(t *testing.T) {
+	t.Parallel()
+	brief := func(int) nodecache.Unit { return nodecache.Unit{Brief: true} }
+	for name, c := range map[string]struct {
+		entry nodecache.Entry
+		kept  bool
+	}{
+		"no output":            {nodecache.Entry{}, true},
+		"an output of 1 KiB":   {nodecache.Entry{UI: make([]byte, 1<<10)}, true},
+		"a larger one":         {nodecache.Entry{UI: make([]byte, 1<<10+1)}, false},
+		"an output with files": {nodecache.Entry{Files: make([]job.OutputFile, 1)}, false},
+		"an entry with values": {nodecache.Entry{Values: []string{"v"}}, false},
+	} {
+		c.entry.Key = nodecache.Key{1}
+		cache := &nodecache.Cache{Age: time.Hour, Brief: nodecache.NewBrief()}
+		require.NoError(t, cache.Keep(t.Context(), "a", nil, []nodecache.Entry{c.entry}))
+		hits, err := cache.Lookup(t.Context(), "a", []nodecache.Key{{1}}, brief)
+		require.NoError(t, err)
+		require.Equal(t, c.kept, len(hits) == 1, name)
+		none := &nodecache.Cache{Age: time.Hour}
+		require.NoError(t, none.Keep(t.Context(), "a", nil, []nodecache.Entry{c.entry}))
+		hits, err = none.Lookup(t.Context(), "a", []nodecache.Key{{1}}, brief)
+		require.NoError(t, err)
+		require.Empty(t, hits, "without a place for them none are kept")
+	}
+}
+
+func TestEntriesThatAreNotSavedAreAnError(t *testing.T) {
+	t.Parallel()
+	cache := &nodecache.Cache{Store: &crowded{}}
+	require.ErrorIs(t, cache.Keep(t.Context(), "a", []nodecache.Entry{{}}, nil), errAway)
+	require.NoError(t, cache.Keep(t.Context(), "a", nil, nil), "nothing is to be saved")
+}
+
+// A unit that must run again has no hit, though another unit with the same key has.
+func TestAUnitThatRunsAnewHasNoHit(t *testing.T) {
+	t.Parallel()
+	key := nodecache.Key{9}
+	store := &slowStore{entry: nodecache.Entry{Key: key, Class: "X"}}
+	cache := &nodecache.Cache{Store: store, Age: time.Hour}
+	hits, err := cache.Lookup(t.Context(), "a", []nodecache.Key{key, {8}, key, {}}, func(u int) nodecache.Unit {
+		return nodecache.Unit{Anew: u == 0}
+	})
+	require.NoError(t, err)
+	require.Equal(t, map[int]nodecache.Entry{2: store.entry}, hits)
+	require.Equal(t, []nodecache.Key{{8}, key}, store.asked)
+}
+
+func TestTheNodesOfASegmentAreShownInPlaceOfIt(t *testing.T) {
+	t.Parallel()
+	inner := []nodecache.Shown{{Node: "7", Class: "Save", UI: []byte(`{}`)}}
+	require.Equal(t, inner, (&nodecache.Entry{Nodes: inner, UI: []byte(`{}`)}).Shown("segment:7", ""))
+	files := []job.OutputFile{{Asset: "a"}}
+	require.Equal(t, []nodecache.Shown{{Node: "1", Class: "Save", UI: []byte(`{}`), Files: files}},
+		(&nodecache.Entry{UI: []byte(`{}`), Files: files}).Shown("1", "Save"))
+}
+
+// Parts of a key do not run into each other, and a file input counts as linked only if it is.
+func TestKeysOfFilesAndScopes(t *testing.T) {
+	t.Parallel()
+	of := func(account, surface string) nodecache.Key {
+		return nodecache.Keys(nodecache.Scope{Account: account, Surface: surface}, pair("", int64(1), 0), registry(t, nil), plain)[1]
+	}
+	require.NotEqual(t, of("a", "bc"), of("ab", "c"))
+	file := registry(t, func(c *node.Class) {
+		c.Inputs = []node.Input{{Name: "n", Type: node.Combo, Folder: node.FolderInput}, {Name: "x", Type: node.Any}}
+	})
+	linked := &graph.Plan{Nodes: []graph.PlanNode{
+		{ID: "1", Class: "Join"},
+		{ID: "2", Class: "Source", Constants: node.Args{"n": "file"}, Links: map[string]graph.Link{"x": {Unit: 0}}},
+	}}
+	require.False(t, nodecache.Keys(scope, linked, file, plain)[1].IsZero(), "another input is linked")
+	require.Len(t, nodecache.Key{1}.String(), 64)
+	require.Equal(t, "0102", nodecache.Key{1, 2}.String()[:4])
+}
+
+// A segment whose result cannot be known before it runs has no key.
+func TestSegmentsWithoutAKey(t *testing.T) {
+	t.Parallel()
+	jobs := nodecache.Scope{Account: "a", Surface: "cloud", Job: "j"}
+	plan := func(inner graph.PlanNode) *graph.Plan {
+		return &graph.Plan{Nodes: []graph.PlanNode{{ID: "segment:s", Segment: &graph.Segment{Nodes: []graph.PlanNode{inner}}}}}
+	}
+	file := registry(t, func(c *node.Class) { c.Inputs = []node.Input{{Name: "f", Type: node.Combo, Folder: node.FolderInput}} })
+	fails := func(*node.Class, node.Args) (string, error) { return "", errAway }
+	for name, c := range map[string]struct {
+		inner graph.PlanNode
+		print nodecache.Fingerprint
+		want  bool
+	}{
+		"a known class":         {graph.PlanNode{ID: "s", Class: "Source"}, plain, true},
+		"a class of nobody":     {graph.PlanNode{ID: "s", Class: "Gone"}, plain, false},
+		"a file that is linked": {graph.PlanNode{ID: "s", Class: "Source", Links: map[string]graph.Link{"f": {}}}, plain, false},
+		"a file that is not":    {graph.PlanNode{ID: "s", Class: "Source", Links: map[string]graph.Link{"g": {}}}, plain, true},
+		"an unknown file":       {graph.PlanNode{ID: "s", Class: "Source"}, fails, false},
+		"no JSON":               {graph.PlanNode{ID: "s", Class: "Source", Constants: node.Args{"x": func() {}}}, plain, false},
+	} {
+		require.Equal(t, c.want, !nodecache.Keys(jobs, plan(c.inner), file, c.print)[0].IsZero(), name)
+	}
+}
