@@ -1,11 +1,11 @@
 package nodecache_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,10 +25,39 @@ type crowded struct {
 	nodecache.Store
 	over  int
 	fails int
+
+	mu    sync.Mutex // guards calls
 	calls [][]any
 }
 
+// called returns how often Evict was called.
+func (c *crowded) called() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.calls)
+}
+
+// journal is the text of a log that several goroutines use.
+type journal struct {
+	mu   sync.Mutex // guards text
+	text strings.Builder
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(p)
+}
+
+func (j *journal) count(part string) int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return strings.Count(j.text.String(), part)
+}
+
 func (c *crowded) Evict(_ context.Context, most int64, age time.Duration, limit int) (values []string, gone int, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.calls = append(c.calls, []any{most, age, limit})
 	if len(c.calls) == c.fails {
 		return nil, 0, errAway
@@ -78,27 +107,27 @@ func TestACacheIsShortenedEveryMinute(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := &crowded{fails: 2}
-		var lines bytes.Buffer
+		lines := &journal{}
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() {
 			ended <- (&nodecache.Cache{Store: store}).Run(ctx, func(context.Context, []string) error {
-				if len(store.calls) == 4 { // while the process stops
+				if store.called() == 4 { // while the process stops
 					stop()
 					return errAway
 				}
 				return nil
-			}, slog.New(slog.NewTextHandler(&lines, nil)))
+			}, slog.New(slog.NewTextHandler(lines, nil)))
 		}()
 		for n, logged := range []int{0, 0, 1, 1} {
 			synctest.Wait()
-			require.Len(t, store.calls, n)
-			require.Equal(t, logged, strings.Count(lines.String(), "node cache eviction failed; the next sweep will retry"))
+			require.Equal(t, n, store.called())
+			require.Equal(t, logged, lines.count("node cache eviction failed; the next sweep will retry"))
 			<-time.After(time.Minute)
 		}
 		require.NoError(t, <-ended)
 		require.Len(t, store.calls, 4)
-		require.Equal(t, 1, strings.Count(lines.String(), "\n"), lines.String())
+		require.Equal(t, 1, lines.count("\n"))
 	})
 }
 
