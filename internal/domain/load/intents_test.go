@@ -19,8 +19,9 @@ const gap = 40 * time.Millisecond
 type starts struct {
 	*load.Gate
 
-	mu     sync.Mutex // guards handed
+	mu     sync.Mutex // guards the fields below
 	handed []int64
+	none   int // deliveries of no intent
 }
 
 func newStarts(t *testing.T, requests *load.Gate, change ...func(*load.Yield)) *starts {
@@ -31,6 +32,9 @@ func newStarts(t *testing.T, requests *load.Gate, change ...func(*load.Yield)) *
 		Deliver: func(intents []outbox.Intent) {
 			p.mu.Lock()
 			defer p.mu.Unlock()
+			if len(intents) == 0 {
+				p.none++
+			}
 			for _, in := range intents {
 				p.handed = append(p.handed, in.ID)
 			}
@@ -47,6 +51,7 @@ func newStarts(t *testing.T, requests *load.Gate, change ...func(*load.Yield)) *
 	t.Cleanup(func() {
 		stop()
 		require.NoError(t, <-ended)
+		require.Zero(t, p.none, "a delivery of nothing")
 	})
 	return p
 }
@@ -145,4 +150,74 @@ func TestAnIntentWaitsForABoundedTime(t *testing.T) {
 			require.Equal(t, []int64{1, 2}, p.since(2*time.Millisecond))
 		}
 	})
+}
+
+// One intent alone is delivered, however long the requests go on, and so is the next one after a quiet time.
+func TestASingleIntentIsDeliveredWhileRequestsGoOn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		requests := load.New(load.Options{Busy: 1, Calm: time.Hour})
+		p := newStarts(t, requests)
+		defer begin(t, requests, 1)()
+		for id := range int64(3) {
+			p.Notify(intents("a", id))
+			require.Equal(t, []int64{id}, p.since(0))
+			require.Empty(t, p.since(5*gap))
+		}
+	})
+}
+
+// An account with two intents goes behind another one after its first.
+func TestIntentsOfAccountsTakeTurns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		requests := load.New(load.Options{Busy: 1, Calm: time.Hour})
+		p := newStarts(t, requests)
+		defer begin(t, requests, 1)()
+		p.Notify(append(intents("a", 1, 2), intents("b", 3)...))
+		require.Equal(t, []int64{1, 3, 2}, p.since(2*gap))
+	})
+}
+
+// Without a gap nothing is delivered while requests go on, until a batch is full or they are over.
+func TestIntentsWaitForABatch(t *testing.T) {
+	t.Parallel()
+	for batch, want := range map[int][][]int64{
+		0: {nil, nil, nil, {1, 2, 3, 4}}, 1: {{1}, {2}, {3, 4}, nil}, 2: {nil, {1, 2}, {3, 4}, nil}, 3: {nil, nil, {1, 2, 3, 4}, nil},
+		5: {nil, nil, nil, {1, 2, 3, 4}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			requests := load.New(load.Options{Busy: 1, Calm: time.Millisecond})
+			p := newStarts(t, requests, func(y *load.Yield) { y.Gap, y.Batch = 0, batch })
+			end := begin(t, requests, 1)
+			for n, more := range [][]outbox.Intent{intents("a", 1), intents("a", 2), intents("a", 3, 4)} {
+				p.Notify(more)
+				require.Equal(t, want[n], p.since(time.Second), "batch %d", batch)
+			}
+			end()
+			require.Equal(t, want[3], p.since(time.Second), "batch %d", batch)
+		})
+	}
+}
+
+// 1024 intents wait. The rest is left where it was recorded.
+func TestTheBoundOfIntentsThatWaitIsExact(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int64{1023, 1024, 1025} {
+		synctest.Test(t, func(t *testing.T) {
+			requests := load.New(load.Options{Busy: 1, Calm: time.Millisecond})
+			p := newStarts(t, requests, func(y *load.Yield) { y.Gap = 0 })
+			end := begin(t, requests, 1)
+			var all []outbox.Intent
+			for id := range n {
+				all = append(all, intents("a", id)...)
+			}
+			p.Notify(all)
+			synctest.Wait()
+			require.EqualValues(t, min(n, 1024), p.Waiting())
+			end()
+			require.Len(t, p.since(time.Second), int(min(n, 1024)))
+			require.Zero(t, p.Waiting())
+		})
+	}
 }

@@ -3,6 +3,7 @@ package load_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -112,4 +113,90 @@ func TestDisconnectedCallerTakesNoSlot(t *testing.T) {
 	end, err = work.Begin(t.Context(), "b")
 	require.NoError(t, err)
 	end()
+}
+
+// A caller is refused by how long it would wait: a tenth of each piece of work counts for the next. The bound itself is accepted.
+func TestTheExpectedWaitIsExact(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		work := load.New(load.Options{What: "pieces", Slots: 2, Few: 1, Many: 100, Wait: 2 * time.Second})
+		ctx, leave := context.WithCancel(t.Context())
+		var waiting sync.WaitGroup
+		begins := func() *fault.Error {
+			refused := make(chan error, 1)
+			waiting.Go(func() {
+				end, err := work.Begin(ctx, "a")
+				if err == nil {
+					end()
+				}
+				refused <- err
+			})
+			synctest.Wait()
+			select {
+			case err := <-refused:
+				var f *fault.Error
+				require.ErrorAs(t, err, &f)
+				return f
+			default:
+				return nil
+			}
+		}
+		end, err := work.Begin(ctx, "a")
+		require.NoError(t, err)
+		<-time.After(10 * time.Second) // so a second is expected of the next
+		end()
+		for range 2 {
+			_, err := work.Begin(ctx, "a")
+			require.NoError(t, err)
+		}
+		for n := range 4 {
+			require.Nil(t, begins(), "%d wait", n)
+		}
+		refused := begins()
+		require.NotNil(t, refused, "a fifth one would wait for 2.5 seconds")
+		require.Equal(t, 3*time.Second, refused.RetryAfter)
+		require.Equal(t, "more pieces arrive than can be served; try again later", refused.Message)
+		require.Equal(t, 4, work.Waiting())
+		leave()
+		waiting.Wait()
+		require.Zero(t, work.Waiting())
+	})
+}
+
+// With a bound of one, one caller of an account waits, and the next is to come again after a second at least.
+func TestOneCallerMayWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		work := load.New(load.Options{What: "pieces", Slots: 1, Many: 1, Wait: time.Hour})
+		end, err := work.Begin(t.Context(), "a")
+		require.NoError(t, err)
+		served := make(chan error, 1)
+		go func() {
+			end, err := work.Begin(t.Context(), "a")
+			if err == nil {
+				end()
+			}
+			served <- err
+		}()
+		synctest.Wait()
+		_, err = work.Begin(t.Context(), "a")
+		var refused *fault.Error
+		require.ErrorAs(t, err, &refused)
+		require.Equal(t, time.Second, refused.RetryAfter)
+		end()
+		require.NoError(t, <-served)
+	})
+}
+
+// A caller that has a slot begins, even if it has gone: otherwise nobody would free the slot.
+func TestACallerThatHasGoneKeepsTheSlotThatItHas(t *testing.T) {
+	t.Parallel()
+	work := load.New(load.Options{Slots: 1})
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	for range 100 {
+		end, err := work.Begin(gone, "a")
+		require.NoError(t, err)
+		end()
+	}
 }
