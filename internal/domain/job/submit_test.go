@@ -438,7 +438,8 @@ func TestAJobThatHasEndedWasNotActive(t *testing.T) {
 func TestTheSourceOfARefusedModelIsComplete(t *testing.T) {
 	t.Parallel()
 	const drawing = `{"workflow":{"nodes":[{"properties":{"models":[
-		{"name":"m.safetensors","url":"https://example.com/m","directory":%s}]}}]}}`
+		{"name":"m.safetensors","url":"https://example.com/m","directory":%s},
+		{"name":"m.safetensors","url":"https://example.com/another"}]}}]}}`
 	for directory, belongs := range map[string]string{`"checkpoints"`: " and belongs in the folder checkpoints", `""`: ""} {
 		p := newPast(t)
 		_, err := p.Service.Submit(t.Context(), job.Submission{

@@ -153,6 +153,10 @@ func TestOrdersAreEmptyIfNothingIsWanted(t *testing.T) {
 		{Drain: []server.ID{"s"}},
 		{Stop: []string{"p"}},
 		{Events: []any{1}, Start: []string{"p"}},
+		{Events: []any{1}, Drain: []server.ID{"s"}},
+		{Start: []string{"p"}, Stop: []string{"p"}},
+		{Drain: []server.ID{"s"}, Stop: []string{"p"}},
+		{Events: []any{1}, Stop: []string{"p"}},
 	} {
 		require.False(t, o.Empty(), "%+v", o)
 	}
@@ -420,6 +424,12 @@ func TestTheSizeOfAPool(t *testing.T) {
 				"p-1": idle("a", 2*time.Minute), "p-2": working("b"), "p-3": idle("c", time.Minute),
 			}},
 			pool.Orders{Drain: []server.ID{"a", "c"}},
+		},
+		"one that starts is one too many": {
+			joined(t, 1, nil).After(pool.RequestedV1{Machine: "p-2"}, noon).After(pool.StartedV1{Machine: "p-2", Handle: "h"}, noon).
+				After(pool.AppliedV1{Terms: terms(t, func(s *pool.Spec) { s.Max = 1 })}, noon),
+			pool.Seen{Needs: 1, Servers: map[string]pool.Server{"p-1": working("a")}},
+			pool.Orders{Drain: []server.ID{"a"}},
 		},
 		"a removed pool starts nothing": {
 			joined(t, 0, nil).After(pool.RequestedV1{Machine: "p-1"}, noon).After(pool.RequestedV1{Machine: "p-2"}, noon).

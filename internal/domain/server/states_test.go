@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -549,6 +550,21 @@ func TestATokenSaysWhatItMayNotRegister(t *testing.T) {
 	hosts, err = server.ParseHosts(many)
 	require.NoError(t, err)
 	require.Equal(t, []string{"h"}, hosts)
+	_, err = server.ParseHosts(append(many, "h"))
+	require.ErrorContains(t, err, "at most 32 hosts")
+}
+
+// A canceled prompt may run for 20 seconds, before its server counts as stuck.
+func TestAServerIsStuckAfterAWhile(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		canceled := time.Now()
+		s := healthy("s", func(s *server.Server) { s.CanceledAt = &canceled })
+		<-time.After(20 * time.Second)
+		require.Equal(t, server.Healthy, s.State())
+		<-time.After(1)
+		require.Equal(t, server.Stuck, s.State())
+	})
 }
 
 // A token is random, and shown by its beginning.
@@ -574,4 +590,39 @@ func TestTheEventTypesOfServersAreRegisteredOnce(t *testing.T) {
 	types := eventlog.NewRegistry()
 	require.NoError(t, server.Register(types))
 	require.Error(t, server.Register(types))
+}
+
+// The shares of accounts are compared by their weights, whichever of them came first.
+func TestTheSharesOfAccountsAreComparedByWeight(t *testing.T) {
+	t.Parallel()
+	with := func(account string, weight int) func(*server.Wait) {
+		return func(w *server.Wait) { w.Account, w.Weight = account, weight }
+	}
+	running := func(account string, n int) func(*server.Server) {
+		return func(s *server.Server) {
+			s.Slots = n
+			for range n {
+				s.Leases = append(s.Leases, server.Lease{Account: account})
+			}
+		}
+	}
+	for _, c := range []struct {
+		running, served [2]int // of a with the weight 4, and b with the weight 2
+		want            string
+	}{
+		{[2]int{3, 2}, [2]int{0, 0}, "1→s"},
+		{[2]int{3, 1}, [2]int{0, 0}, "2→s"},
+		{[2]int{2, 1}, [2]int{5, 2}, "2→s"},
+		{[2]int{2, 1}, [2]int{3, 2}, "1→s"},
+		{[2]int{0, 0}, [2]int{5, 2}, "2→s"},
+		{[2]int{0, 0}, [2]int{3, 2}, "1→s"},
+	} {
+		a, b := waits("1", with("a", 4)), waits("2", with("b", 2))
+		for _, order := range [][]*server.Wait{{a, b}, {b, a}} {
+			p := pool(healthy("s"), healthy("a", running("a", c.running[0])), healthy("b", running("b", c.running[1])))
+			p.Served = map[string]time.Duration{"a": time.Duration(c.served[0]) * time.Second, "b": time.Duration(c.served[1]) * time.Second}
+			got, _ := p.Decide(order)
+			require.Equal(t, []string{c.want}, placed(got), "%+v", c)
+		}
+	}
 }
