@@ -221,3 +221,12 @@ func TestTheIDOfAChoiceIsStableAndTheAccountsOwn(t *testing.T) {
 	_, err := job.ParseID(string(one))
 	require.NoError(t, err)
 }
+
+// Ids that are derived must be the same in every version of the program.
+func TestDerivedIDsStayTheSame(t *testing.T) {
+	t.Parallel()
+	require.EqualValues(t, "9787dade-4f84-55e5-bcbd-06fcb9862497", job.IDOfChoice("a", "11111111-2222-4333-8444-555555555555"))
+	require.Equal(t, "d6e6d714-e811-5b3b-8493-f08da92ff6fd", job.EventID(id, 1, "n", 0, job.TypeNodeExecuted).String())
+	require.Equal(t, "job-"+string(id)+"-2", id.WorkflowID(2))
+	require.Equal(t, "job-"+string(id), id.HoldID())
+}

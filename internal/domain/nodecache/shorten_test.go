@@ -2,6 +2,7 @@ package nodecache_test
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"log/slog"
 	"strings"
@@ -231,4 +232,37 @@ func TestSegmentsWithoutAKey(t *testing.T) {
 	} {
 		require.Equal(t, c.want, !nodecache.Keys(jobs, plan(c.inner), file, c.print)[0].IsZero(), name)
 	}
+}
+
+// The latest 8192 brief results are kept.
+func TestTheLatestBriefResultsAreKept(t *testing.T) {
+	t.Parallel()
+	const most = 8192
+	cache := &nodecache.Cache{Age: time.Hour, Brief: nodecache.NewBrief()}
+	entries, keys := make([]nodecache.Entry, most+1), make([]nodecache.Key, most+1)
+	for i := range entries {
+		binary.BigEndian.PutUint32(keys[i][:], uint32(i)+1)
+		entries[i].Key = keys[i]
+	}
+	require.NoError(t, cache.Keep(t.Context(), "a", nil, entries))
+	hits, err := cache.Lookup(t.Context(), "a", keys, func(int) nodecache.Unit { return nodecache.Unit{Brief: true} })
+	require.NoError(t, err)
+	require.Len(t, hits, most)
+	require.NotContains(t, hits, 0, "the oldest one")
+}
+
+// A key is the same in every version of the program, unless its generation is raised on purpose.
+func TestStoredKeysStayValid(t *testing.T) {
+	t.Parallel()
+	keys := nodecache.Keys(scope, pair("", int64(1), 0), registry(t, nil), plain)
+	require.Equal(t, "4a549b3844609ea9a3b202c670b05d9dde369ddd8e6cfeb5819595fbe45bad5c", keys[1].String())
+	given := &graph.Plan{Nodes: []graph.PlanNode{{ID: "v", Given: "r", Digest: "d"}}}
+	require.Equal(t, "3e17e767eac36216fd05457eb9561f529ef535c35159eabd755c95d9c02bf4aa",
+		nodecache.Keys(scope, given, registry(t, nil), plain)[0].String())
+	segment := &graph.Plan{Nodes: []graph.PlanNode{{ID: "s", Segment: &graph.Segment{
+		Nodes: []graph.PlanNode{{ID: "1", Class: "Source"}}, Outputs: []graph.SegmentOut{{Type: "IMAGE"}},
+	}}}}
+	jobs := nodecache.Scope{Account: "a", Surface: "cloud", Job: "j"}
+	require.Equal(t, "178d489de05c3df699f8646a369c2823629c7297ffec08cf2ae6ac75c950536c",
+		nodecache.Keys(jobs, segment, registry(t, nil), plain)[0].String())
 }

@@ -179,3 +179,95 @@ func TestAnIntentHasItsPayload(t *testing.T) {
 		outbox.New(outbox.StartPool, "w", []string{"p"}))
 	require.Panics(t, func() { outbox.New(outbox.StartPool, "w", func() {}) })
 }
+
+// An attempt may take ten seconds. The pauses between attempts increase to ten seconds, and vary by a fifth.
+func TestAttemptsAndPausesOfARelayAreBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := &pausing{pauses: map[int64][]time.Duration{}}
+		store.began = time.Now()
+		r := outbox.NewRelay(store, hanging{}, slog.New(slog.DiscardHandler), time.Minute)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- r.Run(ctx) }()
+		r.Notify([]outbox.Intent{{ID: 0}})
+		for attempts := range 8 {
+			for range 64 {
+				r.Notify([]outbox.Intent{{ID: int64(attempts) + 1, Attempts: attempts + 1}})
+			}
+		}
+		<-time.After(time.Minute)
+		cancel()
+		require.NoError(t, <-ended)
+		require.Equal(t, 10*time.Second, store.cut, "the end of the attempt that hangs")
+		for attempts, want := range map[int64]time.Duration{
+			1: time.Second / 2, 2: time.Second, 3: 2 * time.Second, 4: 4 * time.Second, 5: 8 * time.Second, 6: 10 * time.Second, 8: 10 * time.Second,
+		} {
+			require.Len(t, store.pauses[attempts], 64)
+			for _, pause := range store.pauses[attempts] {
+				require.InDelta(t, want, pause, float64(want/5+1), "before attempt %d", attempts+1)
+			}
+		}
+	})
+}
+
+// pausing is a store that notes the pauses of intents by their ids, and when that with the id 0 was retried.
+type pausing struct {
+	noted
+	pauses map[int64][]time.Duration
+	cut    time.Duration
+}
+
+func (p *pausing) Retry(_ context.Context, id int64, pause time.Duration, _ string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.pauses[id] = append(p.pauses[id], pause); id == 0 {
+		p.cut = time.Since(p.began)
+	}
+	return nil
+}
+
+// hanging is an engine that does not answer to a first attempt, and refuses the others.
+type hanging struct{}
+
+func (hanging) Deliver(ctx context.Context, in outbox.Intent) error {
+	if in.Attempts == 0 {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return errAway
+}
+
+// idle is a store without intents that notes when it is asked.
+type idle struct {
+	noted
+	asked []time.Duration
+}
+
+func (i *idle) Claim(context.Context, int, time.Duration) ([]outbox.Intent, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.asked = append(i.asked, time.Since(i.began))
+	return nil, nil
+}
+
+// While nothing is due, a relay looks for intents less and less often, and every 15 seconds at last.
+func TestAnIdleRelayClaimsLessAndLessOften(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := &idle{}
+		store.began = time.Now()
+		r := outbox.NewRelay(store, deliver(func(outbox.Intent) error { return nil }), slog.New(slog.DiscardHandler), time.Second)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- r.Run(ctx) }()
+		<-time.After(46 * time.Second)
+		cancel()
+		require.NoError(t, <-ended)
+		var seconds []float64
+		for _, after := range store.asked {
+			seconds = append(seconds, after.Seconds())
+		}
+		require.Equal(t, []float64{1, 3, 7, 15, 30, 45}, seconds)
+	})
+}

@@ -626,3 +626,9 @@ func TestTheSharesOfAccountsAreComparedByWeight(t *testing.T) {
 		}
 	}
 }
+
+// A later driver finds the prompt of a segment by its id, which is the same in every version of the program.
+func TestIDsOfPromptsStayTheSame(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "60f5836d-472f-5921-8dca-48fc27e405c7", server.Key{Job: "j", Run: 1, Unit: 2}.Prompt(3).String())
+}
