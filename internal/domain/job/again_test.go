@@ -174,7 +174,7 @@ func TestAnAssignmentThatFitsNoNodeIsRefused(t *testing.T) {
 	require.Equal(t, `{"1":{"inputs":{"b":1,"a":8}},"":{"inputs":{}},"1.2":{"inputs":{"b":7}}}`, string(raw), "in the order of before")
 }
 
-// What is reserved is the run, the reserve and a minute on a server, of a run that is not free.
+// A run that is not free reserves its price, the reserve and a minute on a server.
 func TestTheReservationOfAPrice(t *testing.T) {
 	t.Parallel()
 	for price, want := range map[[4]int64]int64{

@@ -23,7 +23,7 @@ type deletion struct {
 	count int
 }
 
-// noted is a store that notes what is asked of it, and fails if it is away.
+// noted is a store that notes its calls, and fails if it is away.
 type noted struct {
 	away bool
 
@@ -251,7 +251,7 @@ func (i *idle) Claim(context.Context, int, time.Duration) ([]outbox.Intent, erro
 	return nil, nil
 }
 
-// While nothing is due, a relay looks for intents less and less often, and every 15 seconds at last.
+// While nothing is due, a relay claims intents less and less often, and every 15 seconds at last.
 func TestAnIdleRelayClaimsLessAndLessOften(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
