@@ -1,6 +1,7 @@
 package webhook_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strings"
@@ -52,7 +53,12 @@ func (a *account) Sealed(context.Context, string) (map[webhook.ID][]byte, error)
 	return a.sealed, nil
 }
 
-func (a *account) Reseal(context.Context, webhook.ID, []byte, []byte) error { return nil }
+func (a *account) Reseal(_ context.Context, id webhook.ID, old, fresh []byte) error {
+	if bytes.Equal(a.sealed[id], old) {
+		a.sealed[id] = fresh
+	}
+	return nil
+}
 
 func (a *account) Replay(_ context.Context, r webhook.ReplayRequest) (int, error) {
 	a.replayed = append(a.replayed, r)

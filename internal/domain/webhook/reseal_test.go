@@ -43,7 +43,7 @@ func (o *oneEndpoint) Reseal(_ context.Context, _ webhook.ID, _, fresh []byte) e
 }
 
 // either seals with the first and opens with any.
-type either []*secret.Sealer
+type either []webhook.Sealer
 
 func (e either) Seal(owner, text string) []byte { return e[0].Seal(owner, text) }
 

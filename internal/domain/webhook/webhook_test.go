@@ -1,20 +1,24 @@
 package webhook_test
 
 import (
-	"encoding/json"
+	"cmp"
+	"fmt"
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/webhook"
 	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/outbound"
 )
 
@@ -38,32 +42,135 @@ func TestSignaturesAreThoseOfTheConvention(t *testing.T) {
 	require.Len(t, strings.Fields(h.Get("webhook-signature")), 1, "the old key has ended")
 }
 
-func TestOperatorAllowsAddressesByHostAndPort(t *testing.T) {
+// Each key has its signature, and a key that is not base64 signs nothing.
+func TestAMessageHasASignatureForEachKey(t *testing.T) {
 	t.Parallel()
-	host, err := webhook.CheckAddress("http://127.0.0.1:8080/x", "127.0.0.1:8080")
-	require.NoError(t, err)
-	require.Equal(t, "127.0.0.1:8080", host)
-	for _, address := range []string{
-		"http://127.0.0.1:8081/x", "http://localhost:8080/x", "gopher://127.0.0.1:8080/x",
-		"http://a:b@127.0.0.1:8080/",
+	const secret, other = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+	at, body := time.Unix(1614265330, 0), []byte(`{"test": 2432232314}`)
+	one, two, both := http.Header{}, http.Header{}, http.Header{}
+	require.NoError(t, webhook.Sign(one, "x", at, body, secret))
+	require.NoError(t, webhook.Sign(two, "x", at, body, other))
+	require.NoError(t, webhook.Sign(both, "x", at, body, secret, other))
+	require.Equal(t, one.Get("Webhook-Signature")+" "+two.Get("Webhook-Signature"), both.Get("Webhook-Signature"))
+	require.NotEqual(t, one.Get("Webhook-Signature"), two.Get("Webhook-Signature"))
+	none := http.Header{}
+	require.Error(t, webhook.Sign(none, "x", at, body, secret, "whsec_!"))
+	require.Empty(t, none)
+}
+
+// An address is accepted with its host, or refused with the reason that its owner can mend.
+func TestAnAddressIsAcceptedOrRefusedWithItsReason(t *testing.T) {
+	t.Parallel()
+	const (
+		absolute = "url must be an absolute https address"
+		public   = "url must be a public address"
+		port     = "url must have a port from 1 to 65535"
+		bare     = "url must have no user, password or fragment: messages are signed instead"
+		long     = "url is longer than 2048 bytes"
+	)
+	allow := []string{"127.0.0.1:8080", "inside:80", "within:443", "localhost:443"}
+	longest := "https://example.com/" + strings.Repeat("x", 2048-len("https://example.com/"))
+	for address, want := range map[string]struct{ host, refused string }{
+		"https://example.com/":            {host: "example.com"},
+		"https://example.com:8443/":       {host: "example.com:8443"},
+		"https://example.com:1/":          {host: "example.com:1"},
+		"https://example.com:65535/":      {host: "example.com:65535"},
+		"https://1and1.example/":          {host: "1and1.example"},
+		"https://203.0.113.99x/":          {host: "203.0.113.99x"},
+		"https://8.8.8.8/":                {host: "8.8.8.8"},
+		"https://localhost.example/":      {host: "localhost.example"},
+		"https://alocalhost/":             {host: "alocalhost"},
+		longest:                           {host: "example.com"},
+		longest + "x":                     {refused: long},
+		"http://127.0.0.1:8080/x":         {host: "127.0.0.1:8080"},
+		"https://127.0.0.1:8080/x":        {host: "127.0.0.1:8080"},
+		"http://inside/":                  {host: "inside"},
+		"https://within/":                 {host: "within"},
+		"https://localhost/":              {host: "localhost"},
+		"http://within/":                  {refused: absolute},
+		"http://localhost/":               {refused: absolute},
+		"http://127.0.0.1:8081/x":         {refused: absolute},
+		"http://localhost:8080/x":         {refused: absolute},
+		"gopher://127.0.0.1:8080/x":       {refused: absolute},
+		"http://a:b@127.0.0.1:8080/":      {refused: bare},
+		"https://127.0.0.1:8081/":         {refused: public},
+		"http://example.com/":             {refused: absolute},
+		"one.example":                     {refused: absolute},
+		"https:one.example":               {refused: absolute},
+		"https:///x":                      {refused: absolute},
+		"https://:443/x":                  {refused: absolute},
+		"https://one.example/%zz":         {refused: absolute},
+		"":                                {refused: absolute},
+		"https://a@example.com/":          {refused: bare},
+		"https://example.com/#part":       {refused: bare},
+		"https://example.com/#":           {refused: bare},
+		"https://example.com:0/":          {refused: port},
+		"https://example.com:65536/":      {refused: port},
+		"https://2130706433/":             {refused: public},
+		"https://0x7f000001/":             {refused: public},
+		"https://127.1/":                  {refused: public},
+		"https://x.99999999999999999999/": {refused: public},
+		"https://017700000001./":          {refused: public},
+		"https://[::1]/":                  {refused: public},
+		"https://10.0.0.1/":               {refused: public},
+		"https://localhost/.":             {host: "localhost"},
+		"https://LOCALHOST.:8443/":        {refused: public},
+		"https://x.LocalHost:8443/":       {refused: public},
 	} {
-		_, err := webhook.CheckAddress(address, "127.0.0.1:8080")
-		require.Error(t, err, address)
+		host, err := webhook.CheckAddress(address, allow...)
+		require.Equal(t, want.host, host, address)
+		if want.refused == "" {
+			require.NoError(t, err, address)
+			continue
+		}
+		require.Equal(t, fault.CodeWebhookURLInvalid, fault.CodeOf(err), address)
+		require.True(t, fault.Is(err, fault.Invalid), address)
+		require.EqualError(t, err, want.refused, address)
 	}
 }
 
-func TestAddressesThatNothingCanBeDeliveredToAreRefused(t *testing.T) {
+// A selection is sorted, each kind once; one that is empty selects the ends of jobs, and an unknown kind is named with those that exist.
+func TestASelectionOfEventsIsSorted(t *testing.T) {
 	t.Parallel()
-	for _, address := range []string{
-		"https://2130706433/", "https://0x7f000001/", "https://127.1/", "https://x.99999999999999999999/", "https://017700000001./",
-		"https://example.com:0/", "https://example.com:99999/",
+	_, s := newAccount(t)
+	url := "https://one.example/"
+	for _, c := range []struct{ asked, want []string }{
+		{nil, []string{"job.*"}},
+		{[]string{}, []string{"job.*"}},
+		{[]string{"job.failed", "call.*", "job.failed"}, []string{"call.*", "job.failed"}},
 	} {
-		_, err := webhook.CheckAddress(address)
-		require.Error(t, err, address)
+		asked := slices.Clone(c.asked)
+		made, _, err := s.Register(t.Context(), "acme", webhook.Request{URL: &url, Events: asked}, acme)
+		require.NoError(t, err)
+		require.Equal(t, c.want, made.Events)
+		require.Equal(t, c.asked, asked, "the caller's own list is not changed")
+		require.NoError(t, s.Remove(t.Context(), "acme", made.ID, acme))
 	}
-	for _, address := range []string{"https://example.com/", "https://example.com:8443/", "https://1and1.example/", "https://203.0.113.99x/"} {
-		_, err := webhook.CheckAddress(address)
-		require.NoError(t, err, address)
+	for _, wrong := range []string{"webhook.test", "webhook.*", "job", "*", ""} {
+		_, _, err := s.Register(t.Context(), "acme", webhook.Request{URL: &url, Events: []string{"job.*", wrong}}, acme)
+		require.EqualError(t, err, fmt.Sprintf("events takes job.*, call.* and call.cancelled, call.failed, call.outcome_unknown, "+
+			"call.reconciled, call.succeeded, job.cancelled, job.completed, job.expired, job.failed, not %q", wrong))
+		require.Equal(t, fault.CodeInvalidRequest, fault.CodeOf(err))
+	}
+}
+
+// A description has at most 200 characters, however many bytes they are, and is text.
+func TestADescriptionIsAShortText(t *testing.T) {
+	t.Parallel()
+	_, s := newAccount(t)
+	e := register(t, s, "https://one.example/")
+	for text, accepted := range map[string]bool{
+		strings.Repeat("ä", 200): true, strings.Repeat("x", 201): false, "\xff": false, "": true,
+	} {
+		got, err := s.Change(t.Context(), "acme", e.ID, webhook.Request{Description: &text}, acme)
+		if accepted {
+			require.NoError(t, err)
+			require.Equal(t, text, got.Description)
+			continue
+		}
+		require.EqualError(t, err, "description may have at most 200 characters")
+		require.Equal(t, fault.CodeInvalidRequest, fault.CodeOf(err))
+		require.Zero(t, got)
 	}
 }
 
@@ -95,36 +202,99 @@ func TestAnEndpointReceivesLaterEventsOfItsKinds(t *testing.T) {
 func TestAMessageSaysHowItEnded(t *testing.T) {
 	t.Parallel()
 	ofJob, ofCall := job.NewID(), call.NewID()
+	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	ended := began.Add(time.Minute)
+	const base = "https://api.example"
+	plain := webhook.Origin{At: &began}
+	chosen := webhook.Origin{At: &began, Job: "mine"}
+	queued := webhook.Origin{At: &began, Call: &call.AcceptedV1{Model: "acme/m", Mode: call.Queued}}
+	direct := webhook.Origin{Call: &call.AcceptedV1{Model: "acme/m", Mode: call.Sync}}
+	jobSelf := `{"self":"` + base + `/api/v2/jobs/` + string(ofJob) + `"}`
+	callSelf := `{"self":"` + base + `/v2/models/acme/m/requests/` + string(ofCall) + `"}`
+	failure := job.Failure{Code: "c", Message: "secret", Node: "7", Class: "KSampler"}
 	for _, c := range []struct {
 		stream, eventType string
 		event             any
+		from              webhook.Origin
 		kind              webhook.Kind
-		status, code      string
+		id                string // "" = of the stream
+		status, err, urls string // err: "" = null
 	}{
-		{ofJob.Stream(), job.TypeSucceeded, job.SucceededV1{}, webhook.JobCompleted, "succeeded", ""},
-		{ofJob.Stream(), job.TypeFailed, job.FailedV1{Failure: job.Failure{Code: "c", Message: "secret"}}, webhook.JobFailed, "failed", "c"},
-		{ofJob.Stream(), job.TypeCanceled, job.CanceledV1{}, webhook.JobCancelled, "canceled", ""},
-		{ofJob.Stream(), job.TypeExpired, job.ExpiredV1{}, webhook.JobExpired, "expired", ""},
-		{ofCall.Stream(), call.TypeSucceeded, call.SucceededV1{}, webhook.CallSucceeded, "succeeded", ""},
-		{ofCall.Stream(), call.TypeFailed, call.FailedV1{Failure: call.Failure{Type: "c", Detail: "secret"}}, webhook.CallFailed, "failed", "c"},
-		{ofCall.Stream(), call.TypeCanceled, call.CanceledV1{}, webhook.CallCancelled, "canceled", ""},
-		{ofCall.Stream(), call.TypeOutcomeUnknown, call.OutcomeUnknownV1{Failure: call.Failure{Type: "c"}}, webhook.CallUnknown, "unknown", "c"},
-		{ofCall.Stream(), call.TypeReconciled, call.ReconciledV1{}, webhook.CallReconciled, "unknown", ""},
+		{ofJob.Stream(), job.TypeSucceeded, job.SucceededV1{}, plain, webhook.JobCompleted, "", "succeeded", "", jobSelf},
+		{
+			ofJob.Stream(), job.TypeFailed,
+			job.FailedV1{Failure: failure},
+			plain, webhook.JobFailed, "", "failed",
+			`{"code":"c","node_id":"7","class_type":"KSampler"}`, jobSelf,
+		},
+		{ofJob.Stream(), job.TypeCanceled, job.CanceledV1{}, plain, webhook.JobCancelled, "", "canceled", "", jobSelf},
+		{ofJob.Stream(), job.TypeExpired, job.ExpiredV1{}, plain, webhook.JobExpired, "", "expired", "", jobSelf},
+		{
+			ofJob.Stream(), job.TypeExpired,
+			job.ExpiredV1{},
+			chosen, webhook.JobExpired, "mine", "expired", "",
+			`{"self":"` + base + `/api/v2/jobs/mine"}`,
+		},
+		{ofCall.Stream(), call.TypeSucceeded, call.SucceededV1{}, queued, webhook.CallSucceeded, "", "succeeded", "", callSelf},
+		{ofCall.Stream(), call.TypeSucceeded, call.SucceededV1{}, direct, webhook.CallSucceeded, "", "succeeded", "", `{}`},
+		{
+			ofCall.Stream(), call.TypeFailed,
+			call.FailedV1{Failure: call.Failure{Type: "c", Detail: "secret"}},
+			queued, webhook.CallFailed, "",
+			"failed", `{"code":"c"}`, callSelf,
+		},
+		{ofCall.Stream(), call.TypeCanceled, call.CanceledV1{}, queued, webhook.CallCancelled, "", "canceled", "", callSelf},
+		{
+			ofCall.Stream(), call.TypeOutcomeUnknown,
+			call.OutcomeUnknownV1{Failure: call.Failure{Type: "c"}},
+			queued, webhook.CallUnknown, "",
+			"unknown", `{"code":"c"}`, callSelf,
+		},
+		{ofCall.Stream(), call.TypeReconciled, call.ReconciledV1{}, queued, webhook.CallReconciled, "", "unknown", "", callSelf},
 	} {
-		kind, body, ok, err := webhook.Message(eventlog.Recorded{Stream: c.stream, Type: c.eventType}, c.event, webhook.Origin{}, "")
+		rec := eventlog.Recorded{Stream: c.stream, Type: c.eventType, RecordedAt: ended.In(time.FixedZone("", 3600))}
+		kind, body, ok, err := webhook.Message(rec, c.event, c.from, base)
 		require.NoError(t, err, c.eventType)
 		require.True(t, ok, c.eventType)
 		require.Equal(t, c.kind, kind)
-		var got struct {
-			Data struct {
-				Status string
-				Error  struct{ Code string }
-			}
+		object, created, more := "job", "null", ""
+		if c.from.At != nil {
+			created = `"2026-01-02T03:04:05Z"`
 		}
-		require.NoError(t, json.Unmarshal(body, &got), c.eventType)
-		require.Equal(t, []string{c.status, c.code}, []string{got.Data.Status, got.Data.Error.Code}, c.eventType)
-		require.NotContains(t, string(body), "secret")
+		if from := c.from.Call; from != nil {
+			object, more = "call", `"model":"acme/m","mode":"`+string(from.Mode)+`",`
+		}
+		id := cmp.Or(c.id, map[string]string{"job": string(ofJob), "call": string(ofCall)}[object])
+		require.JSONEq(t, `{"type":"`+string(c.kind)+`","timestamp":"2026-01-02T03:05:05Z","data":{"object":"`+object+`","id":"`+id+`",`+more+
+			`"status":"`+c.status+`","created_at":`+created+`,"completed_at":"2026-01-02T03:05:05Z","error":`+cmp.Or(c.err, "null")+
+			`,"urls":`+c.urls+`}}`, string(body))
 	}
+	for name, c := range map[string]struct {
+		rec  eventlog.Recorded
+		from webhook.Origin
+		err  bool
+	}{
+		"an event within a job": {rec: eventlog.Recorded{Stream: ofJob.Stream(), Type: job.TypeSubmitted}},
+		"a call of a partner node": {
+			rec: eventlog.Recorded{Stream: ofCall.Stream(), Type: call.TypeSucceeded}, from: webhook.Origin{Call: &call.AcceptedV1{Mode: call.Node}},
+		},
+		"another stream": {rec: eventlog.Recorded{Stream: "webhooks-acme", Type: job.TypeSucceeded}, err: true},
+	} {
+		_, body, ok, err := webhook.Message(c.rec, job.SucceededV1{}, c.from, base)
+		require.Equal(t, c.err, err != nil, name)
+		require.False(t, ok, name)
+		require.Nil(t, body, name)
+	}
+}
+
+// The id of a delivery depends on its event and its endpoint alone, and never changes.
+func TestTheIDOfADeliveryIsThatOfItsEventAndEndpoint(t *testing.T) {
+	t.Parallel()
+	const id = "00000000-0000-4000-8000-000000000001"
+	event := uuid.MustParse("00000000-0000-7000-8000-000000000002")
+	require.Equal(t, "735af98b-1e7c-51c2-82b2-dddc8529f29b", webhook.DeliveryID(id, event).String())
+	require.NotEqual(t, webhook.DeliveryID(id, event), webhook.DeliveryID(id, uuid.UUID{}))
+	require.NotEqual(t, webhook.DeliveryID(id, event), webhook.DeliveryID("x", event))
 }
 
 func FuzzAnAcceptedAddressIsHTTPSAndNotInside(f *testing.F) {
