@@ -32,17 +32,24 @@ import (
 type inbox struct {
 	taken   []job.Submission
 	refusal error
+	moves   int // submissions before which the versions move
 }
 
 func (i *inbox) Submit(_ context.Context, sub job.Submission) (job.Submitted, error) {
 	i.taken = append(i.taken, sub)
+	if len(i.taken) <= i.moves {
+		return job.Submitted{}, deployment.ErrMoved
+	}
 	return job.Submitted{Job: job.Job{ID: "j"}}, i.refusal
 }
 
 func (noFiles) ForAccount(string) node.Files { return noFiles{} }
 
 func (k *kept) Recent(string, string) (deployment.Deployment, bool) {
-	return deployment.Deployment{}, false
+	if k.recent == nil {
+		return deployment.Deployment{}, false
+	}
+	return *k.recent, true
 }
 
 // After pages through all deployments in the order in which they were made.
@@ -125,7 +132,7 @@ func (b *brought) HasBytes(context.Context, string, blob.Ref) (bool, error) { re
 
 func (b *brought) Create(_ context.Context, n asset.New) (asset.Stored, error) {
 	b.made = append(b.made, n)
-	return asset.Stored{}, nil
+	return asset.Stored{Asset: asset.Asset{ID: "made", Hash: n.Hash}}, nil
 }
 
 // A file that a call brings becomes an asset of the media type that its source declares, if that is one.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,6 +39,11 @@ type kept struct {
 	found int
 	pages int // of all deployments
 	away  error
+
+	recent  *deployment.Deployment // what this process remembers
+	others  int                    // changes of somebody else that come before ours
+	commits int                    // tried
+	last    deployment.Change
 }
 
 func (k *kept) Find(_ context.Context, account, name string) (deployment.Deployment, error) {
@@ -60,9 +66,19 @@ func (k *kept) List(_ context.Context, account string) (all []deployment.Deploym
 }
 
 func (k *kept) Commit(_ context.Context, c deployment.Change) error {
+	k.commits++
+	if k.others > 0 {
+		k.others--
+		return eventlog.ErrVersion
+	}
+	k.last = c
 	c.After.Revision = c.Expected + int64(len(c.Events))
 	for i := range k.all {
 		if k.all[i].ID == c.After.ID {
+			if c.After.State == deployment.Deleted {
+				k.all = slices.Delete(k.all, i, i+1)
+				return nil
+			}
 			k.all[i] = c.After
 			return nil
 		}
