@@ -14,6 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/internal/storage/blob/blobtest/mem"
 )
 
@@ -27,7 +28,17 @@ type desk struct {
 	state     call.Call // of the call that the key names, or of the one that was accepted
 	load      error
 	elsewhere bool // this process does not send calls now
+	noLimits  error
+	note      error
+	prepare   error
+	preparing func()
+	reads     int    // of the call that still find it as it was accepted, before state
+	hear      func() // called as a call is accepted; the deadline is far away then
+	fixed     call.Offer
+	log       strings.Builder
+	blobs     blob.Store
 
+	noted     []eventlog.Event
 	accepted  []call.NewCall
 	notified  int
 	sent      int
@@ -42,9 +53,15 @@ type keyAnswer struct {
 	err error
 }
 
-func (d *desk) CallLimits(context.Context, string) (call.Limits, error) { return d.limits, nil }
-func (d *desk) CallBounds(string) call.Limits                           { return call.Limits{} }
+func (d *desk) CallLimits(context.Context, string) (call.Limits, error) {
+	return d.limits, d.noLimits
+}
+
+func (d *desk) CallBounds(string) call.Limits { return call.Limits{} }
 func (d *desk) Offer(context.Context, call.Invocation) (call.Offer, error) {
+	if d.fixed.Model != "" {
+		return d.fixed, d.offer
+	}
 	return call.Offer{Model: "sim/echo"}, d.offer
 }
 
@@ -62,22 +79,40 @@ func (d *desk) Accept(_ context.Context, n call.NewCall) (call.Admission, error)
 		return call.Admission{}, d.accept
 	}
 	d.accepted = append(d.accepted, n)
+	if d.hear != nil {
+		d.hear()
+	}
 	if d.heard != nil {
 		d.hears.Observe([]eventlog.Recorded{{Stream: n.ID.Stream(), Version: 9, Type: call.TypeSucceeded, Data: d.heard}})
 	}
-	return call.Admission{Intents: []outbox.Intent{{}}, Call: call.Call{ID: n.ID, State: call.Admitted}, Spend: d.spend}, nil
+	c := call.Call{ID: n.ID, State: call.Admitted, Keyed: n.Accepted.Keyed}
+	return call.Admission{Intents: []outbox.Intent{{}}, Call: c, Spend: d.spend}, nil
 }
 
-func (d *desk) Load(context.Context, string, call.ID) (call.Call, error)    { return d.state, d.load }
-func (d *desk) Note(context.Context, string, call.ID, eventlog.Event) error { return nil }
-func (d *desk) Ahead(context.Context, string, call.ID) (int64, error)       { return 3, nil }
+func (d *desk) Load(context.Context, string, call.ID) (call.Call, error) {
+	if d.reads > 0 {
+		d.reads--
+		return call.Call{State: call.Waiting}, nil
+	}
+	return d.state, d.load
+}
+
+func (d *desk) Note(_ context.Context, _ string, _ call.ID, e eventlog.Event) error {
+	d.noted = append(d.noted, e)
+	return d.note
+}
+
+func (d *desk) Ahead(context.Context, string, call.ID) (int64, error) { return 3, d.load }
 func (d *desk) Cancel(context.Context, string, call.ID, string) (active bool, _ error) {
 	return true, nil
 }
 
 func (d *desk) Prepare(context.Context, call.Run) (call.Attempt, error) {
-	if d.elsewhere {
-		return nil, nil
+	if d.preparing != nil {
+		d.preparing()
+	}
+	if d.elsewhere || d.prepare != nil {
+		return nil, d.prepare
 	}
 	return d, nil
 }
@@ -97,11 +132,15 @@ func (d *desk) service(t *testing.T) *call.Service {
 	require.NoError(t, call.Register(types))
 	d.hears = call.NewWatch(types)
 	deadline := time.Nanosecond
-	if d.heard != nil {
+	if d.heard != nil || d.hear != nil {
 		deadline = time.Hour
 	}
+	if d.blobs == nil {
+		d.blobs = mem.New()
+	}
 	return call.NewService(call.Deps{
-		Store: d, Models: d, Tiers: d, Blobs: mem.New(), Watch: d.hears, Sender: d, Deadline: deadline, Log: slog.New(slog.DiscardHandler),
+		Store: d, Models: d, Tiers: d, Blobs: d.blobs, Watch: d.hears, Sender: d, Deadline: deadline,
+		Log:    slog.New(slog.NewTextHandler(&d.log, nil)),
 		Notify: func(intents []outbox.Intent) { d.notified += len(intents) },
 	})
 }
