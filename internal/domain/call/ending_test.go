@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -430,4 +431,62 @@ func TestTheWorkOnACallIsItsTimeWithTheProvider(t *testing.T) {
 		require.ErrorIs(t, err, c.load)
 		require.Equal(t, c.want, took)
 	}
+}
+
+// slow is a desk whose caller waits long, and whose records take until their time is over.
+type slow struct {
+	*desk
+	took time.Duration
+}
+
+func (s *slow) Note(ctx context.Context, account string, id call.ID, e eventlog.Event) error {
+	began := time.Now()
+	<-ctx.Done()
+	s.took = time.Since(began)
+	return s.desk.Note(ctx, account, id, e)
+}
+
+// A connection waits ten minutes for an answer unless the operator says otherwise, and ten seconds for the record that it ended.
+func TestAConnectionWaitsTenMinutes(t *testing.T) {
+	t.Parallel()
+	for deadline, want := range map[time.Duration]time.Duration{0: 10 * time.Minute, -1: 10 * time.Minute, time.Minute: time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			d := desk{limits: enabled, state: call.Call{State: call.Running}}
+			deps := d.service(t).Deps
+			late := &slow{desk: &d}
+			deps.Deadline, deps.Store = deadline, late
+			began := time.Now()
+			_, err := call.NewService(deps).Run(t.Context(), request(""))
+			require.Equal(t, call.DeadlineExceeded, call.RefusalOf(err).Type)
+			require.Equal(t, want+10*time.Second, time.Since(began))
+			require.Equal(t, 10*time.Second, late.took)
+		})
+	}
+}
+
+// A caller that leaves takes the end of the call from no other caller.
+func TestACallerThatLeavesTakesTheEndFromNobody(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		rec := call.KeyRecord{Call: id, Fingerprint: mine}
+		d := desk{limits: enabled, keys: []keyAnswer{{rec, nil}, {rec, nil}}, hear: func() {}}
+		d.state = call.Call{State: call.Running, Detached: true}
+		s := d.service(t)
+		ctx, leave := context.WithCancel(t.Context())
+		left, answered := make(chan error, 1), make(chan error, 1)
+		run := func(ctx context.Context, ended chan<- error) {
+			_, err := s.Run(ctx, request("k"))
+			ended <- err
+		}
+		go run(ctx, left)
+		synctest.Wait()
+		go run(t.Context(), answered)
+		synctest.Wait()
+		leave()
+		require.Equal(t, call.ClientDisconnected, call.RefusalOf(<-left).Type)
+		d.hears.Observe([]eventlog.Recorded{{Type: call.TypeSucceeded, Stream: id.Stream(), Data: []byte(`{}`), Version: 9}})
+		synctest.Wait()
+		require.Len(t, answered, 1)
+		require.NoError(t, <-answered)
+	})
 }

@@ -245,6 +245,21 @@ func TestADeadLetterIsReplayed(t *testing.T) {
 	require.Equal(t, []string{webhook.TypeRegistered, webhook.TypeReplayed, webhook.TypeReplayed}, o.recorded())
 }
 
+// A delivery keeps its ten latest attempts, oldest first.
+func TestADeliveryKeepsItsLatestAttempts(t *testing.T) {
+	t.Parallel()
+	policy := quick
+	policy.Retries = slices.Repeat([]time.Duration{time.Millisecond}, 11)
+	o := newOffice(t, policy)
+	e, _ := o.register()
+	o.answers(500)
+	o.ends()
+	dead := o.until(e.ID, webhook.Dead)[0]
+	require.Equal(t, 12, dead.Attempts)
+	require.Len(t, dead.Tries, 10)
+	require.True(t, dead.Tries[0].At.Before(dead.Tries[9].At))
+}
+
 // An endpoint that is gone, or fails for too long, is disabled: it gets no more messages until its owner enables it.
 func TestAnEndpointThatIsGoneOrFailsIsDisabled(t *testing.T) {
 	t.Parallel()
