@@ -54,7 +54,7 @@ func (k *kept) Recent(string, string) (deployment.Deployment, bool) {
 
 // After pages through all deployments in the order in which they were made.
 func (k *kept) After(_ context.Context, after deployment.ID, limit int) (page []deployment.Deployment, _ error) {
-	k.pages++
+	k.pages.Add(1)
 	for _, d := range k.all {
 		if d.ID > after && len(page) < limit {
 			page = append(page, d)
@@ -285,7 +285,7 @@ func TestEveryDeploymentIsCompared(t *testing.T) {
 		f.store.all[i].ID = deployment.ID(fmt.Sprintf("%036d", i))
 	}
 	require.NoError(t, f.NoteDrift(t.Context()))
-	require.Equal(t, 3, f.store.pages)
+	require.EqualValues(t, 3, f.store.pages.Load())
 	require.Equal(t, 250, f.store.found)
 	broken := uuid.New()
 	f.store.all[7].Versions[0].Digest = [32]byte(append(broken[:], broken[:]...))
@@ -318,7 +318,7 @@ func TestDefinitionsAreComparedWhenClassesChange(t *testing.T) {
 		} {
 			time.Sleep(step.after) //nolint:forbidigo // of the bubble's clock
 			synctest.Wait()
-			require.Equal(t, step.want, f.store.pages)
+			require.EqualValues(t, step.want, f.store.pages.Load())
 			if step.change {
 				require.NoError(t, classes.Extend())
 			}

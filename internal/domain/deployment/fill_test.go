@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/uuid"
@@ -37,7 +38,7 @@ type kept struct {
 	deployment.Store
 	all   []deployment.Deployment
 	found int
-	pages int // of all deployments
+	pages atomic.Int64 // of all deployments
 	away  error
 
 	recent  *deployment.Deployment // what this process remembers
