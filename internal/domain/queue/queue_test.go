@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -109,7 +111,7 @@ func TestLastPauseRepeatsForeverIfConfigured(t *testing.T) {
 	tb.due <- &item{}
 	stop := start(t, tb.runner(queue.Options{Pauses: []time.Duration{time.Second}, RepeatLastPause: true}))
 	seen := map[time.Duration]bool{}
-	for range 50 {
+	for range 400 {
 		o := tb.next(t)
 		require.Equal(t, queue.Waiting, o.State)
 		require.InDelta(t, float64(time.Second), float64(o.Pause), float64(time.Second)/5+1)
@@ -117,6 +119,9 @@ func TestLastPauseRepeatsForeverIfConfigured(t *testing.T) {
 	}
 	stop()
 	require.Greater(t, len(seen), 10, "items that failed together are not attempted together")
+	all := slices.Sorted(maps.Keys(seen))
+	require.Less(t, all[0], 850*time.Millisecond, "the pauses vary by a fifth")
+	require.Greater(t, all[len(all)-1], 1150*time.Millisecond, "the pauses vary by a fifth")
 }
 
 func TestAnAttemptMayAskForALongerPauseWithinABound(t *testing.T) {
