@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/domain/load"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/internal/storage/blob/blobtest/mem"
@@ -207,4 +208,39 @@ func TestNothingIsCollectedInDoubt(t *testing.T) {
 	require.NoError(t, err)
 	_, err = blobs.Stat(t.Context(), ref)
 	require.NoError(t, err, "one of them keeps it")
+}
+
+// lost are blobs that cannot be listed.
+type lost struct{ *mem.Store }
+
+func (lost) Walk(context.Context, func(blob.Entry) error) error { return errAway }
+
+// A store that cannot be listed is not said to be collected.
+func TestAStoreThatCannotBeListedIsAnError(t *testing.T) {
+	t.Parallel()
+	calls := 0
+	collector := asset.Collector{Blobs: lost{mem.New()}, References: asset.Unreferenced{}}
+	done, err := collector.Collect(t.Context(), func(asset.Collection) { calls++ })
+	require.ErrorIs(t, err, errAway)
+	require.Zero(t, done)
+	require.Zero(t, calls)
+}
+
+// An upload that is refused for want of a turn writes nothing.
+func TestAnUploadWithoutATurnWritesNothing(t *testing.T) {
+	t.Parallel()
+	gate := load.New(load.Options{Slots: 1})
+	blobs := &watched{Store: mem.New()}
+	s := asset.NewService(&records{}, blobs, asset.Options{Uploads: gate})
+	first, err := s.Receive(t.Context(), "a", nil)
+	require.NoError(t, err)
+	ended, end := context.WithCancel(t.Context())
+	end()
+	_, err = s.Receive(ended, "a", nil)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, 1, blobs.written)
+	require.NoError(t, first.Drop())
+	next, err := s.Receive(t.Context(), "a", nil)
+	require.NoError(t, err, "an upload that was dropped leaves its turn")
+	require.NoError(t, next.Drop())
 }

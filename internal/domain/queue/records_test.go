@@ -128,6 +128,8 @@ func TestTheIntervalOfClaimsDoubles(t *testing.T) {
 		sleep(4 * time.Second)
 		require.Equal(t, 26*s, l.seen().claims[7])
 		require.Equal(t, 26*s+20*time.Millisecond, l.seen().claims[8], "soon after the end of the attempt")
+		sleep(2 * time.Second)
+		require.Equal(t, 28*s+20*time.Millisecond, l.seen().claims[9], "an item begins the intervals anew")
 		stop()
 	})
 	synctest.Test(t, func(t *testing.T) {
@@ -281,5 +283,26 @@ func TestTheEarliestPauseBringsTheNextClaimForward(t *testing.T) {
 		sleep(12 * time.Second)
 		stop()
 		require.Contains(t, l.seen().claims, 11*time.Second)
+	})
+}
+
+// The pause of an item that was attempted without a claim brings the next claim forward too.
+func TestThePauseOfANotifiedItemBringsTheNextClaimForward(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := &ledger{t: t, attempt: func(context.Context) queue.Outcome {
+			return queue.Outcome{State: queue.Waiting, Pause: 10 * time.Second}
+		}}
+		r := l.runner(queue.Options{
+			Parallel: 1, Poll: time.Second, Idle: time.Hour, Timeout: time.Minute, Pauses: []time.Duration{time.Second},
+			MaxRequestedPause: time.Minute,
+		})
+		stop := start(t, r)
+		sleep(5 * time.Hour)
+		notified, before := time.Since(l.began), len(l.seen().claims)
+		r.Notify([]*item{{}})
+		sleep(11 * time.Second)
+		stop()
+		require.Equal(t, notified+10*time.Second, l.claims[before])
 	})
 }
