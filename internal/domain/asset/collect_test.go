@@ -70,17 +70,18 @@ func TestCollectRemovesWhatIsOldAndUnreferenced(t *testing.T) {
 // A walk asks which blobs are referenced for many at once, and for each once.
 func TestCollectionAsksInBatches(t *testing.T) {
 	t.Parallel()
-	blobs, reports := mem.New(), 0
+	blobs := mem.New()
+	var reports []int
 	for i := range 501 {
 		_, err := blob.PutBytes(t.Context(), blobs, binary.BigEndian.AppendUint16(nil, uint16(i)))
 		require.NoError(t, err)
 	}
 	later := func() time.Time { return time.Now().Add(2 * time.Hour) }
 	collector := asset.Collector{Blobs: blobs, References: asset.Unreferenced{}, Now: later}
-	got, err := collector.Collect(t.Context(), func(asset.Collection) { reports++ })
+	got, err := collector.Collect(t.Context(), func(c asset.Collection) { reports = append(reports, c.Removed) })
 	require.NoError(t, err)
 	require.Equal(t, asset.Collection{Examined: 501, Removed: 501, Bytes: 1002}, got)
-	require.Equal(t, 2, reports)
+	require.Equal(t, []int{500, 501}, reports)
 }
 
 // unsteady is a store whose blobs cannot be removed, and references that cannot be asked.
@@ -207,7 +208,7 @@ func TestACollectorSparesWhatIsYoungerThanAnHour(t *testing.T) {
 	}{
 		"young": {0, 59 * time.Minute, 0}, "old": {0, 61 * time.Minute, 1},
 		"younger than the period": {2 * time.Hour, 119 * time.Minute, 0}, "older than the period": {2 * time.Hour, 121 * time.Minute, 1},
-		"a period that is too short": {time.Second, 59 * time.Second, 0},
+		"a period that is too short": {time.Second, 59 * time.Second, 0}, "older than a minute": {time.Second, 61 * time.Second, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -100,10 +100,10 @@ func TestFullBatchOfIngestionsStartsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u, began := newUploads(t), time.Now()
 		held := u.receive("held")
-		for range asset.MaxBatch {
+		for range 256 {
 			u.create(u.receive("quick"))
 		}
-		require.Len(t, <-u.begun, asset.MaxBatch)
+		require.Len(t, <-u.begun, 256)
 		require.Zero(t, time.Since(began))
 		require.NoError(t, held.Drop())
 	})

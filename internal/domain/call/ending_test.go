@@ -144,9 +144,9 @@ func (s *stages) Load(context.Context, string, call.ID) (call.Call, error) {
 // A call is recorded as it was asked for, with what it may cost and who serves it.
 func TestACallIsRecordedAsItWasAskedFor(t *testing.T) {
 	t.Parallel()
-	offer := call.Offer{Model: "sim/echo", Provider: "sim", Catalog: "7", Reserve: call.CostlyFrom, Server: "other", Fallback: "third"}
+	offer := call.Offer{Model: "sim/echo", Provider: "sim", Catalog: "7", Reserve: 5_000_000, Server: "other", Fallback: "third"}
 	limits := call.Limits{Enabled: true, Access: account.Access{}, Backlog: 4}
-	for _, reserve := range []int64{call.CostlyFrom - 1, call.CostlyFrom} {
+	for _, reserve := range []int64{4_999_999, 5_000_000} {
 		offer.Reserve = reserve
 		for mode, do := range map[call.Mode]func(*call.Service, call.Invocation) error{
 			call.Sync: func(s *call.Service, inv call.Invocation) error { _, err := s.Run(t.Context(), inv); return err },
@@ -170,7 +170,7 @@ func TestACallIsRecordedAsItWasAskedFor(t *testing.T) {
 			require.Equal(t, mode == call.Sync, got.Sending != nil, "a caller that waits is served by this process")
 			got.Sending = nil
 			want := call.NewCall{
-				ID: call.ID(inv.RequestID), Account: "a", Key: "k", Fingerprint: mine, For: inv.For, Costly: reserve == call.CostlyFrom, Limits: limits,
+				ID: call.ID(inv.RequestID), Account: "a", Key: "k", Fingerprint: mine, For: inv.For, Costly: reserve == 5_000_000, Limits: limits,
 				Accepted: call.AcceptedV1{
 					Model: "sim/echo", Provider: "sim", Mode: mode, API: call.V2, Keyed: true, Options: inv.Options, Held: reserve, Catalog: "7",
 					Request: call.Body{Ref: blob.Sum([]byte(`{}`)), Size: 2, ContentType: "application/json"}, Base: "https://x", Server: "other",
@@ -488,5 +488,35 @@ func TestACallerThatLeavesTakesTheEndFromNobody(t *testing.T) {
 		synctest.Wait()
 		require.Len(t, answered, 1)
 		require.NoError(t, <-answered)
+	})
+}
+
+// hesitant is a desk that records a call when its time is over.
+type hesitant struct {
+	*desk
+	took time.Duration
+}
+
+func (h *hesitant) Accept(ctx context.Context, n call.NewCall) (call.Admission, error) {
+	began := time.Now()
+	<-ctx.Done()
+	h.took = time.Since(began)
+	return h.desk.Accept(ctx, n)
+}
+
+// A call whose caller leaves while it is recorded is recorded all the same, within thirty seconds.
+func TestACallIsRecordedAfterItsCallerHasLeft(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := desk{limits: enabled, state: call.Call{State: call.Running}}
+		late := &hesitant{desk: &d}
+		deps := d.service(t).Deps
+		deps.Store = late
+		ctx, leave := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, leave)
+		_, err := call.NewService(deps).Run(ctx, request(""))
+		require.Error(t, err)
+		require.Len(t, d.accepted, 1)
+		require.Equal(t, 30*time.Second, late.took)
 	})
 }

@@ -230,3 +230,22 @@ func TestAMissingClassIsThatOfTheNodeThatCalls(t *testing.T) {
 		}},
 	}, refused.NodeErrors)
 }
+
+// The content of a version is remembered unless its graph is larger than a mebibyte.
+func TestLargeVersionsAreReadAgain(t *testing.T) {
+	t.Parallel()
+	const around = len(`{"1":{"class_type":"Paint","inputs":{"size":1},"_meta":{"title":""}}}`)
+	for size, again := range map[int]int{1 << 20: 0, 1<<20 + 1: 1} {
+		u := &unsteady{}
+		f, _, _ := newWorld(t, u)
+		title := strings.Repeat("x", size-around)
+		f.put("large", `{"1":{"class_type":"Paint","inputs":{"size":1},"_meta":{"title":"`+title+`"}}}`, callable.Schema{})
+		d := f.store.all[len(f.store.all)-1]
+		for _, reads := range []int{1, again} {
+			before := u.left
+			_, err := f.Schema(t.Context(), d, 1)
+			require.NoError(t, err)
+			require.Equal(t, reads, before-u.left, size)
+		}
+	}
+}

@@ -64,15 +64,15 @@ func TestAVersionIsAddedOnce(t *testing.T) {
 	require.Equal(t, 2, second.Version.Number)
 	require.Equal(t, 1, second.Deployment.Live)
 
-	for len(f.store.all[0].Versions) < deployment.MaxVersions {
+	for len(f.store.all[0].Versions) < 1000 {
 		f.store.all[0].Versions = append(f.store.all[0].Versions, deployment.Version{Number: len(f.store.all[0].Versions) + 1})
 	}
 	_, err = f.Add(t.Context(), "acme", "portrait", content(3), ada)
 	require.True(t, fault.Is(err, fault.Exhausted), err)
-	f.store.all[0].Versions = f.store.all[0].Versions[:deployment.MaxVersions-1]
+	f.store.all[0].Versions = f.store.all[0].Versions[:999]
 	last, err := f.Add(t.Context(), "acme", "portrait", content(3), ada)
 	require.NoError(t, err)
-	require.Equal(t, deployment.MaxVersions, last.Version.Number)
+	require.Equal(t, 1000, last.Version.Number)
 
 	for name, c := range map[string]struct {
 		name    string

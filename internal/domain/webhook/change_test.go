@@ -87,7 +87,7 @@ func register(t *testing.T, s *webhook.Service, url string) webhook.EndpointWith
 	t.Helper()
 	made, key, err := s.Register(t.Context(), "acme", webhook.Request{URL: &url}, acme)
 	require.NoError(t, err)
-	require.True(t, strings.HasPrefix(key, "whsec_"), key)
+	require.Regexp(t, `^whsec_[A-Za-z0-9+/]{43}=$`, key, "32 bytes")
 	require.Equal(t, url, made.URL)
 	return made
 }
@@ -194,7 +194,7 @@ func TestAnEndpointIsDisabledEnabledAndRemovedOnce(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 3, n)
 		require.Equal(t, webhook.ReplayRequest{
-			Account: "acme", Webhook: e.ID, Only: one, Most: webhook.MostReplayed,
+			Account: "acme", Webhook: e.ID, Only: one, Most: 1000,
 			Meta: eventlog.Meta{Actor: "acme", Reason: "because", RequestID: "r"},
 		}, a.replayed[len(a.replayed)-1])
 	}
@@ -222,7 +222,7 @@ func TestAKeyIsRotatedWithinTheBoundsOfItsOverlap(t *testing.T) {
 	a, s := newAccount(t)
 	e := register(t, s, "https://one.example/x")
 	seen := map[string]bool{}
-	for _, overlap := range []time.Duration{0, time.Hour, webhook.MaxOverlap} {
+	for _, overlap := range []time.Duration{0, time.Hour, 7 * 24 * time.Hour} {
 		before, now := len(a.changes), time.Now()
 		key, until, err := s.Rotate(t.Context(), "acme", e.ID, overlap, acme)
 		require.NoError(t, err)
@@ -237,10 +237,12 @@ func TestAKeyIsRotatedWithinTheBoundsOfItsOverlap(t *testing.T) {
 		require.NotNil(t, got.RotatedAt)
 		require.Equal(t, e.URL, got.URL, "only the key is another")
 	}
-	for _, overlap := range []time.Duration{-time.Second, webhook.MaxOverlap + time.Second} {
+	for _, overlap := range []time.Duration{-1, 7*24*time.Hour + 1} {
 		_, _, err := s.Rotate(t.Context(), "acme", e.ID, overlap, acme)
+		require.EqualError(t, err, "the old secret may stay valid for 0 to 604800 seconds")
 		require.True(t, fault.Is(err, fault.Invalid), overlap)
 	}
+	require.Equal(t, 24*time.Hour, webhook.DefaultOverlap)
 	_, _, err := s.Rotate(t.Context(), "acme", "absent", 0, acme)
 	require.Equal(t, fault.CodeWebhookNotFound, fault.CodeOf(err))
 }
@@ -257,7 +259,7 @@ func TestCommandsOnEndpointsAreBounded(t *testing.T) {
 		require.Equal(t, fails, err != nil, "%d: %v", others, err)
 	}
 	a.others = 0
-	for n := 1; n < webhook.MaxEndpoints; n++ {
+	for n := 1; n < 20; n++ {
 		register(t, s, fmt.Sprintf("https://one.example/%d", n))
 	}
 	url := "https://one.example/more"
