@@ -90,3 +90,35 @@ func TestTheChoiceOfAKeyNeverChanges(t *testing.T) {
 	}
 	require.Equal(t, "1111121221111222111111221211111121111111", chosen.String())
 }
+
+// The state of a deployment has what its events say, and when and by whom they were recorded.
+func TestTheStateOfADeploymentHasWhatItsEventsSay(t *testing.T) {
+	t.Parallel()
+	const id = deployment.ID("0b9f3f2c-6a55-4f3e-9d8e-3f1c5a6b7c8d")
+	at := func(version int) time.Time { return time.Unix(int64(version), 0).UTC() }
+	a, b := blob.Sum([]byte("a")), blob.Sum([]byte("b"))
+	var d deployment.Deployment
+	for i, e := range []any{
+		deployment.CreatedV1{Name: "portrait", Salt: "s"},
+		deployment.VersionAddedV1{Version: 1, Digest: a.String()},
+		deployment.PromotedV1{Version: 1},
+		deployment.VersionAddedV1{Version: 2, Digest: b.String()},
+		deployment.PromotedV1{Version: 2},
+		deployment.SharedV1{Version: 1, Percent: 5},
+		deployment.DriftedV1{Version: 2, Classes: []string{"A"}},
+		deployment.StoppedV1{},
+	} {
+		d = deployment.Fold(d, eventlog.Recorded{
+			Stream: id.Stream(), Version: int64(i + 1), Account: "acme", RecordedAt: at(i + 1).In(time.FixedZone("", 3600)),
+			Meta: eventlog.Meta{Actor: fmt.Sprint("actor ", i+1), Reason: fmt.Sprint("reason ", i+1)},
+		}, e)
+	}
+	require.Equal(t, deployment.Deployment{
+		Routing: deployment.Routing{State: deployment.Stopped, Live: 2, Share: deployment.Share{Version: 1, Percent: 5}, Salt: "s"},
+		ID:      id, Account: "acme", Name: "portrait", Revision: 8, Before: []int{1}, Reason: "reason 8", CreatedAt: at(1), UpdatedAt: at(8),
+		Versions: []deployment.Version{
+			{Number: 1, Digest: a, AddedAt: at(2), Actor: "actor 2"},
+			{Number: 2, Digest: b, AddedAt: at(4), Actor: "actor 4", Drifted: []string{"A"}},
+		},
+	}, d)
+}

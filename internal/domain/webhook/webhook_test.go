@@ -321,3 +321,48 @@ func FuzzAnAcceptedAddressIsHTTPSAndNotInside(f *testing.F) {
 		require.NoError(t, err)
 	})
 }
+
+// The state of an endpoint has what its events say, and those of one endpoint do not change another.
+func TestTheStateOfAnEndpointHasWhatItsEventsSay(t *testing.T) {
+	t.Parallel()
+	at := func(version int64) time.Time { return time.Unix(version, 0).UTC() }
+	stamp := func(version int64) *time.Time { at := at(version); return &at }
+	var book webhook.Book
+	fold := func(data any) {
+		version := book.Version + 1
+		book = book.Fold(eventlog.Recorded{
+			Version: version, Position: 10 * version, RecordedAt: at(version).In(time.FixedZone("", 3600)),
+		}, data)
+	}
+	host, text := "other:8443", "new"
+	fold(webhook.RegisteredV1{Webhook: "a", Host: "one", Events: []string{"job.*"}, Description: "d"})
+	fold(webhook.RegisteredV1{Webhook: "b", Host: "two", Events: []string{"call.*"}})
+	a := webhook.Endpoint{ID: "a", Host: "one", Events: []string{"job.*"}, Description: "d", Position: 10, CreatedAt: at(1)}
+	b := webhook.Endpoint{ID: "b", Host: "two", Events: []string{"call.*"}, Position: 20, CreatedAt: at(2)}
+	require.Equal(t, webhook.Book{Version: 2, Endpoints: []webhook.Endpoint{a, b}}, book)
+	for _, c := range []struct {
+		event any
+		apply func()
+	}{
+		{webhook.ChangedV1{Webhook: "a", Host: &host}, func() { a.Host = host }},
+		{webhook.ChangedV1{Webhook: "a", Events: []string{"x"}}, func() { a.Events = []string{"x"} }},
+		{webhook.ChangedV1{Webhook: "a", Description: &text}, func() { a.Description = text }},
+		{webhook.SecretRotatedV1{Webhook: "a"}, func() { a.RotatedAt = stamp(6) }},
+		{webhook.DisabledV1{Webhook: "a", Cause: webhook.Gone}, func() { a.Disabled, a.DisabledAt = webhook.Gone, stamp(7) }},
+		{webhook.EnabledV1{Webhook: "b"}, func() {}},
+		{webhook.EnabledV1{Webhook: "a"}, func() { a.Disabled, a.DisabledAt = "", nil }},
+		{webhook.TestedV1{Webhook: "a"}, func() {}},
+	} {
+		fold(c.event)
+		c.apply()
+		require.Equal(t, []webhook.Endpoint{a, b}, book.Endpoints, "%T", c.event)
+	}
+	fold(webhook.RemovedV1{Webhook: "a"})
+	require.Equal(t, webhook.Book{Version: 11, Endpoints: []webhook.Endpoint{b}}, book)
+	require.Equal(t, []webhook.State{webhook.Pending, webhook.Delivered, webhook.Dead}, webhook.States())
+	require.Equal(t, fault.CodeDeliveryNotFound, fault.CodeOf(webhook.ErrNoDelivery()))
+	for kind, known := range map[string]bool{job.TypeFailed: true, call.TypeReconciled: true, job.TypeSubmitted: false, "": false} {
+		_, ok := webhook.KindOf(kind)
+		require.Equal(t, known, ok, kind)
+	}
+}
