@@ -39,7 +39,7 @@ func (s *Store) Has(ctx context.Context, refs []string) bool {
 
 // Size returns the size of a stored value in bytes, or 0 for an inline one.
 func (s *Store) Size(ctx context.Context, name string) int64 {
-	ref, err := blob.ParseRef(name)
+	ref, err := blob.ParseRef(strings.TrimPrefix(name, cachedPrefix))
 	if err != nil {
 		return 0
 	}
