@@ -56,6 +56,12 @@ func newBench(t *testing.T, prompt string, targets []string, classes ...*node.Cl
 
 func newBenchOf(t *testing.T, submitted job.Source, targets []string, classes ...*node.Class) *bench {
 	t.Helper()
+	return newBenchFrom(t, submitted, job.SubmittedV1{Targets: targets}, classes...)
+}
+
+// newBenchFrom is newBenchOf for a submission with these properties.
+func newBenchFrom(t *testing.T, submitted job.Source, submission job.SubmittedV1, classes ...*node.Class) *bench {
+	t.Helper()
 	types := eventlog.NewRegistry()
 	require.NoError(t, job.Register(types))
 	registry, err := node.NewRegistry(classes...)
@@ -71,7 +77,8 @@ func newBenchOf(t *testing.T, submitted job.Source, targets []string, classes ..
 	})
 	source, err := json.Marshal(submitted)
 	require.NoError(t, err)
-	b.append(t, job.TypeSubmitted, job.SubmittedV1{Document: job.Document{Inline: string(source)}, Targets: targets})
+	submission.Document = job.Document{Inline: string(source)}
+	b.append(t, job.TypeSubmitted, submission)
 	b.append(t, job.TypeAdmitted, job.AdmittedV1{Run: 1})
 	return b
 }
