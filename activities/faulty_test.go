@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,18 +22,43 @@ import (
 
 // unsteady makes one call of the stores that share it fail.
 type unsteady struct {
-	left  int  // calls until that one
 	after bool // it fails after it has done its work, as when its answer is lost
-	due   bool // the activity that made the call has not been repeated yet
+
+	mu   sync.Mutex // guards left and due
+	left int        // calls until that one
+	due  bool       // the activity that made the call has not been repeated yet
+}
+
+// fails reports whether it is the turn of the call to fail.
+func (f *unsteady) fails() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.left--
+	f.due = f.due || f.left == 0
+	return f.left == 0
+}
+
+// repeats reports whether an activity that failed must be repeated, which it does once.
+func (f *unsteady) repeats() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	due := f.due
+	f.due = false
+	return due
+}
+
+// steady reports whether no call has failed.
+func (f *unsteady) steady() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.left > 0
 }
 
 // try calls a function of a store, and fails if it is its turn.
 func try[T any](f *unsteady, call func() (T, error)) (result T, err error) {
-	f.left--
-	if f.left != 0 {
+	if !f.fails() {
 		return call()
 	}
-	f.due = true
 	if f.after {
 		if result, err = call(); err != nil {
 			return result, err
@@ -132,9 +158,8 @@ func repeat[P, R any](t *testing.T, b *bench, activity func(*activities.Graph, c
 	env, called := environment(t.Context()), func(ctx context.Context, p P) (R, error) { return activity(b.activities, ctx, p) }
 	env.RegisterActivity(called)
 	value, err := env.ExecuteActivity(called, params)
-	if b.unsteady.due && err != nil {
+	if err != nil && b.unsteady.repeats() {
 		retried(t, err)
-		b.unsteady.due = false
 		return repeat(t, b, activity, params)
 	}
 	require.NoError(t, err)
@@ -181,17 +206,17 @@ func TestEachCallOfAStoreMayFail(t *testing.T) {
 	calls := 0
 	for seed := range uint64(4) {
 		prompt, outputs := mazePrompt(rand.New(rand.NewPCG(seed, 9)))
-		run := func(f unsteady) (map[string]string, []string, bool) {
+		run := func(f *unsteady) (map[string]string, []string, bool) {
 			b := newBench(t, prompt, outputs, (&ran{byClass: map[string]int{}}).maze()...)
-			b.fails(&f)
+			b.fails(f)
 			shown, events := b.ended(t)
-			return shown, events, f.left > 0
+			return shown, events, f.steady()
 		}
-		want, events, _ := run(unsteady{})
+		want, events, _ := run(&unsteady{})
 		require.Contains(t, events, job.TypeSucceeded)
 		for _, after := range []bool{false, true} {
 			for n := 1; ; n++ {
-				shown, got, beyond := run(unsteady{left: n, after: after})
+				shown, got, beyond := run(&unsteady{left: n, after: after})
 				require.Equal(t, want, shown, "call %d of seed %d: %s", n, seed, prompt)
 				require.Equal(t, events, got, "call %d of seed %d: %s", n, seed, prompt)
 				if beyond {

@@ -77,7 +77,8 @@ func (s *segmentAttempt) readPast(ctx context.Context) error {
 				s.running = root
 			}
 		case job.SegmentEndedV1:
-			if e.Run == s.params.Run && e.Segment == s.unit && e.Outcome == job.SegmentGivenUp {
+			// A driver that was lost may have recorded the end of this attempt: it decides nothing for the driver that continues it.
+			if e.Run == s.params.Run && e.Segment == s.unit && e.Outcome == job.SegmentGivenUp && e.Attempt < s.lease.Attempt {
 				s.past = append(s.past, e)
 			}
 		}
