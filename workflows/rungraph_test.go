@@ -33,7 +33,8 @@ type engine struct {
 
 	ended *activities.FinishResult // nil: the run did not end, because its job is queued again
 
-	refuse int // endings with the news that the log has lost events of the run
+	exact  bool // what run returns is the result, whatever it is
+	refuse int  // endings with the news that the log has lost events of the run
 
 	mu     sync.Mutex
 	log    []string
@@ -78,7 +79,7 @@ func (e *engine) batch(kind string) func(context.Context, activities.RunParams) 
 	return func(_ context.Context, p activities.RunParams) (activities.RunResult, error) {
 		e.note("%s %v of %s", kind, p.Units, p.PlanHash)
 		if e.run != nil {
-			if res, err := e.run(p); err != nil || len(res.Units)+len(res.Lost) > 0 {
+			if res, err := e.run(p); e.exact || err != nil || len(res.Units)+len(res.Lost) > 0 {
 				return res, err
 			}
 		}
