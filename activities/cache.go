@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"time"
 
@@ -62,6 +63,8 @@ func (g *Graph) cachedUnits(ctx context.Context, p *planned, state job.Job) node
 	}
 	if began {
 		p.addRecorded(hits, state)
+	} else { // an attempt of this run may have run a segment and recorded nothing: its lease ends, and is paid, with the run
+		maps.DeleteFunc(hits, func(u int, e nodecache.Entry) bool { return p.Nodes[u].Segment != nil && e.Job == string(state.ID) })
 	}
 	a := nodecache.Resolve(p.Plan, hits, func(e nodecache.Entry) bool { return g.Values.Has(ctx, e.Values) })
 	for _, u := range a.Units {

@@ -519,6 +519,25 @@ func TestARetryTakesSegmentsFromItsJob(t *testing.T) {
 	require.Equal(t, []int{1}, other.runs(), "another job runs it")
 }
 
+// A segment that ran in an attempt which recorded nothing ends with its run, as if that attempt had gone on: its time is paid.
+func TestASegmentOfTheSameRunIsNotFromTheCache(t *testing.T) {
+	t.Parallel()
+	f := newFarm(t, text2img(2), []string{"7"}, nil, sim.Options{})
+	entries := map[nodecache.Key]nodecache.Entry{}
+	f.activities.Deps.Cache = &nodecache.Cache{Store: &shelf{entries: entries}}
+	f.worker(f.rows)
+	plan := f.planned()
+	_, err := execute(t.Context(), f, f.activities.RunSegment, activities.RunParams{RunRef: f.ref, PlanHash: plan.PlanHash, Units: []int{0}})
+	require.NoError(t, err)
+	require.Len(t, entries, 1)
+	f.worker(f.rows)
+	f.whole()
+	require.Equal(t, []int{1}, f.runs())
+	require.Equal(t, []string{`nodes_cached.v1 {"nodes":null,"run":1}`}, f.about("nodes_cached"))
+	require.Len(t, f.about("segment_ended"), 1)
+	require.Len(t, f.about("succeeded"), 1)
+}
+
 // A segment whose values were lost runs again, in an attempt with a prompt of its own, when a node that reads them says that they are gone.
 func TestASegmentRunsAgainForLostValues(t *testing.T) {
 	t.Parallel()
