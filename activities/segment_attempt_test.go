@@ -84,15 +84,27 @@ func TestWhatAServerSaysIsPublishedAndRecorded(t *testing.T) {
 	a.Progress("5", 1, 2)
 	a.Preview("5", "image/png", []byte("x"))
 	a.Picture("5", "image/png", []byte("y"))
+	a.Picture("5", "image/png", make([]byte, stream.MaxPicture+1))
+	prompt := server.Key{Job: b.ref.Job, Run: b.ref.Run}.Prompt(3).String()
+	a.Message("5", "pack.event", []byte(`{"prompt_id":"`+prompt+`"}`))
 	require.NoError(t, a.Executed(t.Context(), driving.Executed{Node: "5", UI: map[string][]any{"text": {"done"}}, Took: time.Second}))
 	require.NoError(t, a.Flush(t.Context()))
-	require.Len(t, bus.frames, 4)
-	for n, kind := range []stream.FrameKind{stream.FrameText, stream.FrameProgress, stream.FramePreview, stream.FramePicture} {
-		require.Equal(t, kind, bus.frames[n].Kind)
-		require.Equal(t, "5", bus.frames[n].Node)
-		require.Equal(t, 3, bus.frames[n].Attempt)
+	frame := stream.Frame{Account: "a", Job: b.ref.Job, Run: 1, Node: "5", Attempt: 3}
+	with := func(kind stream.FrameKind, change func(*stream.Frame)) stream.Frame {
+		f := frame
+		f.Kind = kind
+		change(&f)
+		return f
 	}
-	require.Equal(t, []int{1, 2}, []int{bus.frames[1].Value, bus.frames[1].Max})
+	require.Equal(t, []stream.Frame{
+		with(stream.FrameText, func(f *stream.Frame) { f.Data = []byte("half done") }),
+		with(stream.FrameProgress, func(f *stream.Frame) { f.Value, f.Max = 1, 2 }),
+		with(stream.FramePreview, func(f *stream.Frame) { f.ContentType, f.Data = "image/png", []byte("x") }),
+		with(stream.FramePicture, func(f *stream.Frame) { f.ContentType, f.Data = "image/png", []byte("y") }),
+		with(stream.FrameMessage, func(f *stream.Frame) {
+			f.Name, f.Data = "pack.event", []byte(`{"prompt_id":"`+string(b.ref.Job)+`"}`)
+		}),
+	}, bus.frames)
 	done := b.executed(t)["5"]
 	require.Equal(t, []string{"half done"}, done.Log)
 	require.EqualValues(t, 1000, done.Millis)
