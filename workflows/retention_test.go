@@ -54,3 +54,36 @@ func TestSweepRetiresJobsThenAssetsThenBlobs(t *testing.T) {
 		})
 	}
 }
+
+// A sweep of assets that fails leaves the blobs alone, which the assets may name, and says what failed. A canceled sweep ends.
+func TestASweepEndsAtItsAssets(t *testing.T) {
+	t.Parallel()
+	fails := func(text string) error { return temporal.NewNonRetryableApplicationError(text, "x", errors.New("x")) }
+	for name, c := range map[string]struct {
+		jobs, assets error
+		order        []string
+		says         []string
+	}{
+		"assets fail":          {nil, fails("no assets"), []string{"jobs", "assets"}, []string{"no assets"}},
+		"jobs and assets fail": {fails("no jobs"), fails("no assets"), []string{"jobs", "assets"}, []string{"no jobs", "no assets"}},
+		"canceled":             {temporal.NewCanceledError(), nil, []string{"jobs"}, []string{"canceled"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := (&testsuite.WorkflowTestSuite{}).NewTestWorkflowEnvironment()
+			env.SetTestTimeout(time.Minute) // three seconds otherwise
+			var order []string
+			for step, err := range map[string]error{"ExpireJobs": c.jobs, "ExpireAssets": c.assets, "CollectBlobs": nil} {
+				env.RegisterActivityWithOptions(func(context.Context) error {
+					order = append(order, map[string]string{"ExpireJobs": "jobs", "ExpireAssets": "assets", "CollectBlobs": "blobs"}[step])
+					return err
+				}, activity.RegisterOptions{Name: step})
+			}
+			env.ExecuteWorkflow(workflows.Retention)
+			require.Equal(t, c.order, order)
+			for _, text := range c.says {
+				require.ErrorContains(t, env.GetWorkflowError(), text)
+			}
+		})
+	}
+}

@@ -617,3 +617,65 @@ func TestAnAttemptThatIsGivenUp(t *testing.T) {
 		})
 	}
 }
+
+// The process that brought a call to its end knows the last step, and whoever waits there is shown what was recorded. A call that goes on
+// has no last step.
+func TestTheEndOfACallIsKnownToItsProcess(t *testing.T) {
+	t.Parallel()
+	for phase, want := range map[call.Phase]modelcall.Step{
+		call.PhaseAnswered: {Next: modelcall.NextNothing, Outcome: modelcall.OutcomeSucceeded}, call.PhaseAccepted: {Next: modelcall.NextPoll},
+	} {
+		bubble(t, func(t *testing.T) {
+			var shown []string
+			l := newLine(t, func(d *modelcall.Deps) {
+				d.OnEnd = func(recorded []eventlog.Recorded) {
+					for _, rec := range recorded {
+						shown = append(shown, rec.Type)
+					}
+				}
+			})
+			l.dispatch = func(io.Writer) (call.Exchange, error) { return call.Exchange{Phase: phase}, nil }
+			_, known := l.Ended(id)
+			require.False(t, known)
+			_, err := l.Activities.Dispatch(t.Context(), l.run)
+			require.NoError(t, err)
+			step, known := l.Ended(id)
+			require.Equal(t, want, step)
+			require.Equal(t, want.Next == modelcall.NextNothing, known)
+			if known {
+				require.Equal(t, []string{call.TypeAnswered, call.TypeSucceeded}, shown)
+			}
+		})
+	}
+}
+
+// A workflow that replaces a lost one goes on where the log says that the call is.
+func TestACallIsResumedWhereItsLogSays(t *testing.T) {
+	t.Parallel()
+	sent, accepted := call.DispatchingV1{Run: 1, Token: "t", Worker: "this"}, call.ProviderAcceptedV1{Handle: "h"}
+	for name, c := range map[string]struct {
+		events []any
+		want   modelcall.Step
+	}{
+		"admitted":             {nil, modelcall.Step{Next: modelcall.NextSend}},
+		"running":              {[]any{sent, accepted}, modelcall.Step{Next: modelcall.NextPoll}},
+		"running and canceled": {[]any{sent, accepted, call.CancelRequestedV1{}}, modelcall.Step{Next: modelcall.NextPoll, Stop: true}},
+		"answered":             {[]any{sent, accepted, call.AnsweredV1{}}, modelcall.Step{Next: modelcall.NextHost}},
+	} {
+		l := newLine(t, nil, c.events...)
+		step, err := l.Resolve(t.Context(), l.run)
+		require.NoError(t, err, name)
+		require.Equal(t, c.want, step, name)
+	}
+}
+
+// A process without heartbeats sends no call itself, because nobody would wait for it.
+func TestAProcessWithoutHeartbeatsPreparesNoCall(t *testing.T) {
+	t.Parallel()
+	l := newLine(t, nil)
+	l.SetAlive(false)
+	attempt, err := l.Prepare(t.Context(), l.run)
+	require.NoError(t, err)
+	require.Nil(t, attempt)
+	require.Zero(t, l.disk.open.Load())
+}
