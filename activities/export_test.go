@@ -259,3 +259,12 @@ func (s *Stops) Watched() int { return len(s.running) }
 
 // OfNode returns the models for one node of a run.
 func (p *Partners) OfNode(ref job.RunRef, id string) node.Models { return p.of(ref, id) }
+
+// FailureOf returns the failure of a node on a server.
+func FailureOf(err error) job.Failure {
+	var failed *segmentFailure
+	if errors.As(err, &failed) {
+		return failed.Failure
+	}
+	return job.Failure{}
+}
