@@ -320,6 +320,18 @@ func TestAnOriginalNodeGivesAVideo(t *testing.T) {
 	require.Contains(t, video.File, "[temp]")
 }
 
+// A provider learns the type of a video from its content if its file was stored without one.
+func TestAVideoIsSentWithItsType(t *testing.T) {
+	t.Parallel()
+	_, classes := originals(t, func(*catalog.Model) bool { return true })
+	a := &asked{}
+	_, err := classes["RunwayAleph2VideoToVideoNode"].Run(t.Context(), &node.Call{
+		Args: node.Args{"prompt": "a", "video": &media.Video{File: nodetest.VideoName}, "seed": int64(1)}, Models: a, Files: nodetest.NewFiles(),
+	})
+	require.ErrorIs(t, err, errAsked)
+	require.Contains(t, string(a.body), `"videoUri":"data:image/gif;base64,`)
+}
+
 // A text output that is not the model's text is found in the answer.
 func TestAnOriginalNodeNamesItsClip(t *testing.T) {
 	t.Parallel()

@@ -78,7 +78,11 @@ func (x *exchange) clip(ctx context.Context, name string, v *media.Video) (any, 
 	if err != nil {
 		return nil, err
 	}
-	return x.data(name, content.Info().ContentType, raw)
+	contentType := content.Info().ContentType
+	if contentType == "" {
+		contentType = sniffed(raw)
+	}
+	return x.data(name, contentType, raw)
 }
 
 func (x *exchange) file(_ context.Context, name, contentType string, write func(io.Writer) error) (any, error) {
