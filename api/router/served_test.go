@@ -1,7 +1,9 @@
 package router_test
 
 import (
+	"maps"
 	"net/http"
+	"net/url"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -37,6 +39,21 @@ func ids(t *testing.T, r apitest.Reply) map[string]any {
 	return entries
 }
 
+// everyID returns the models of every page of a list.
+func everyID(t *testing.T, h *apitest.Harness, path string) map[string]any {
+	t.Helper()
+	all := map[string]any{}
+	for next := path; next != ""; {
+		page := h.Do(t, "GET", next, "")
+		maps.Copy(all, ids(t, page))
+		next = ""
+		if cursor, more := page.JSON(t)["next_cursor"].(string); more {
+			next = path + "&cursor=" + url.QueryEscape(cursor)
+		}
+	}
+	return all
+}
+
 // A model that the operator has set no credential for is absent everywhere unless a caller asks for all.
 func TestModelsWithoutACredentialAreAbsent(t *testing.T) {
 	t.Parallel()
@@ -46,7 +63,7 @@ func TestModelsWithoutACredentialAreAbsent(t *testing.T) { // R-20, R-34, R-35
 		require.NotContains(t, listed, "acme/painter")
 		require.Contains(t, listed, "sim/echo")
 		require.Nil(t, listed["sim/echo"], "said of all models only")
-		all := ids(t, h.Do(t, "GET", v+"/models?limit=100&all=true", ""))
+		all := everyID(t, h, v+"/models?limit=100&all=true")
 		require.Equal(t, []any{false, true}, []any{all["acme/painter"], all["sim/echo"]})
 
 		for _, req := range [][2]string{{"GET", ""}, {"GET", "/openapi.json"}, {"POST", ""}} {
