@@ -23,6 +23,7 @@ var arkRefusals = refusals{
 
 func (s *Server) byteplusRoutes() {
 	s.handle("POST /byteplus/api/v3/images/generations", bearer, arkRefusals.or(arkImage))
+	s.handle("POST /byteplus/api/v3/responses", bearer, arkRefusals.or(arkResponse))
 	s.handle("POST /byteplus/api/v3/contents/generations/tasks", bearer, arkRefusals.or(arkSubmit))
 	s.handle("GET /byteplus/api/v3/contents/generations/tasks/{id}", bearer, refusals{faultDown: arkRefusals[faultDown]}.or(arkTask))
 	s.handle("DELETE /byteplus/api/v3/contents/generations/tasks/{id}", bearer, func(e *exchange) reply {
@@ -101,5 +102,18 @@ func arkImage(e *exchange) reply {
 		"model": e.text("model"), "created": e.now.Unix(),
 		"data":  []any{map[string]any{"url": e.file(seedOf(e.raw), "png"), "size": "2048x2048"}},
 		"usage": map[string]any{"generated_images": 1, "output_tokens": 16384, "total_tokens": 16384},
+	}}
+}
+
+func arkResponse(e *exchange) reply {
+	return reply{status: http.StatusOK, charged: true, json: map[string]any{
+		"id": "resp_" + seedOf(e.raw), "object": "response", "created_at": e.now.Unix(), "model": e.text("model"), "status": "completed",
+		"output": []any{
+			map[string]any{"type": "reasoning", "id": "rs_1", "status": "completed", "summary": []any{}},
+			map[string]any{"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": []any{
+				map[string]any{"type": "output_text", "text": "A simulated answer."},
+			}},
+		},
+		"usage": map[string]any{"input_tokens": 40, "output_tokens": 25, "total_tokens": 65},
 	}}
 }

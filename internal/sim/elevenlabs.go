@@ -23,9 +23,10 @@ var elevenRefusals = refusals{
 
 func (s *Server) elevenLabsRoutes() {
 	key := headerKey("xi-api-key")
-	for _, path := range []string{"/v1/sound-generation", "/v1/text-to-dialogue", "/v1/music"} {
+	for _, path := range []string{"/v1/sound-generation", "/v1/text-to-dialogue", "/v1/music", "/v1/audio-isolation"} {
 		s.handle("POST /elevenlabs"+path, key, elevenRefusals.or(elevenAudio))
 	}
+	s.handle("POST /elevenlabs/v1/speech-to-text", key, elevenRefusals.or(elevenText))
 }
 
 func elevenAudio(e *exchange) reply {
@@ -37,4 +38,14 @@ func elevenAudio(e *exchange) reply {
 		status: http.StatusOK, bytes: audio, contentType: "audio/mpeg", charged: true,
 		headers: map[string]string{"Request-Id": "simulated", "Character-Cost": "12"},
 	}
+}
+
+func elevenText(*exchange) reply {
+	word := func(kind, text string, start, end float64) map[string]any {
+		return map[string]any{"text": text, "type": kind, "start": start, "end": end}
+	}
+	return reply{status: http.StatusOK, charged: true, json: map[string]any{
+		"language_code": "eng", "language_probability": 0.98, "text": "Simulated text.",
+		"words": []any{word("word", "Simulated", 0, 0.6), word("spacing", " ", 0.6, 0.7), word("word", "text.", 0.7, 1.2)},
+	}}
 }

@@ -25,6 +25,7 @@ var (
 
 func (s *Server) googleRoutes() {
 	s.handle("POST /google/v1beta/models/{call}", googleAPIKey, googleRefusals.or(gemini))
+	s.handle("POST /google/v1beta/interactions", googleAPIKey, googleRefusals.or(geminiInteraction))
 	s.handle("POST /vertexai/token", noCredential, func(*exchange) reply { // of service accounts
 		return ok(map[string]any{"access_token": "ya29.token-of-a-service-account", "token_type": "Bearer", "expires_in": 3600})
 	})
@@ -51,12 +52,31 @@ func gemini(e *exchange) reply {
 		"candidatesTokensDetails": []any{map[string]any{"modality": "IMAGE", "tokenCount": 1120}},
 	}
 	part := map[string]any{"inlineData": map[string]any{"mimeType": "image/png", "data": inline(picture(seedOf(e.raw)))}}
+	if !strings.HasSuffix(model, "-image") {
+		part = map[string]any{"text": "A simulated answer."}
+		usage = map[string]any{"promptTokenCount": 8, "candidatesTokenCount": 5, "thoughtsTokenCount": 20, "totalTokenCount": 33}
+	}
 	return reply{status: http.StatusOK, charged: true, json: map[string]any{
 		"candidates": []any{map[string]any{
 			"content": map[string]any{"role": "model", "parts": []any{part}}, "finishReason": "STOP",
 			"index": 0,
 		}},
 		"usageMetadata": usage, "modelVersion": model, "responseId": seedOf(e.raw),
+	}}
+}
+
+// geminiInteraction answers with a video and a text.
+func geminiInteraction(e *exchange) reply {
+	if e.scenario.Fault == faultPolicy {
+		return googleError(http.StatusBadRequest, "INVALID_ARGUMENT", "The request was blocked by the safety policy.")
+	}
+	return reply{status: http.StatusOK, charged: true, json: map[string]any{
+		"id": seedOf(e.raw), "object": "interaction", "model": e.text("model"), "status": "completed",
+		"steps": []any{map[string]any{"type": "model_output", "content": []any{
+			map[string]any{"type": "text", "text": "A simulated video."},
+			map[string]any{"type": "video", "mime_type": "video/mp4", "data": inline(film(seedOf(e.raw)))},
+		}}},
+		"usage": map[string]any{"total_input_tokens": 12, "total_output_tokens": 28960},
 	}}
 }
 

@@ -29,6 +29,7 @@ func (s *Server) minimaxRoutes() {
 	}))
 	s.handle("GET /minimax/v1/query/video_generation", bearer, refusals{faultDown: minimaxRefusals[faultDown]}.or(minimaxQuery))
 	s.handle("GET /minimax/v1/files/retrieve", bearer, minimaxFile)
+	s.minimaxTaskRoutes()
 }
 
 func minimaxQuery(e *exchange) reply {

@@ -1,6 +1,9 @@
 package sim
 
-import "net/http"
+import (
+	"net/http"
+	"strings"
+)
 
 // waveEnvelope is the envelope of every answer of WaveSpeedAI.
 func waveEnvelope(code int, message string, data any) map[string]any {
@@ -24,12 +27,14 @@ var waveCredential = credential{header: "Authorization", scheme: "Bearer ", refu
 }}
 
 func (s *Server) wavespeedRoutes() {
-	s.handle("POST /wavespeed/api/v3/wavespeed-ai/flux-schnell", waveCredential, waveRefusals.or(waveSubmit))
+	for _, model := range []string{"flux-schnell", "seedvr2/image", "ultimate-image-upscaler", "flashvsr"} {
+		s.handle("POST /wavespeed/api/v3/wavespeed-ai/"+model, waveCredential, waveRefusals.or(waveSubmit))
+	}
 	s.handle("GET /wavespeed/api/v3/predictions/{id}/result", waveCredential, refusals{faultDown: waveRefusals[faultDown]}.or(waveResult))
 }
 
 func waveSubmit(e *exchange) reply {
-	t := e.submit("wavespeed-ai/flux-schnell")
+	t := e.submit(strings.TrimPrefix(e.URL.Path, "/wavespeed/api/v3/"))
 	if e.scenario.Fault == faultPolicy { // found while it runs
 		t.Fault = faultPolicy
 	}
@@ -67,7 +72,11 @@ func wavePrediction(e *exchange, t ticket, status string) map[string]any {
 
 func waveCompleted(e *exchange, t ticket) map[string]any {
 	data := wavePrediction(e, t, "completed")
-	data["outputs"], data["has_nsfw_contents"] = []any{e.file(t.Seed, "png")}, []any{false}
+	extension := "png"
+	if t.Extra == "wavespeed-ai/flashvsr" {
+		extension = "mp4"
+	}
+	data["outputs"], data["has_nsfw_contents"] = []any{e.file(t.Seed, extension)}, []any{false}
 	data["timings"] = map[string]any{"inference": 812}
 	return data
 }

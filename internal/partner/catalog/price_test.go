@@ -301,6 +301,56 @@ func bills() map[string][]bill {
 		},
 		"fal/flux-dev":                {exactly(`{"prompt":"x","image_size":{"width":1024,"height":1024}}`, 25_000)},
 		"higgsfield/soul-v2-standard": {{body: `{"prompt":"x"}`, low: 40_000, high: 94_000, settled: 94_000}},
+		"byteplus/seed-2-0": {{
+			body: `{"model":"seed-2-0-pro-260328","input":[{"role":"user","content":"x"}],"max_output_tokens":1000}`, low: 2, high: 16_000,
+			answer: `{"usage":{"input_tokens":1000,"output_tokens":500}}`, settled: 2_000,
+		}},
+		"byteplus_speech/seed-audio-1.0": {{
+			body: `{"model":"seed-audio-1.0","text_prompt":"rain"}`, low: 1_000, high: 300_000, answer: `{"audio":"AA==","duration":24}`,
+			settled: 60_000,
+		}},
+		"elevenlabs/speech-to-text": {{
+			body: `{"model_id":"scribe_v2","file":"a"}`, low: 100, high: 4_400_000, answer: `{"text":"x","words":[{"text":"x","end":120}]}`,
+			settled: 14_600,
+		}},
+		"fishaudio/asr": {{body: `{"audio":"a"}`, low: 100, high: 360_000, answer: `{"text":"x","duration":60}`, settled: 6_000}},
+		"google/gemini-3.1-pro-preview": {
+			{
+				body: `{"contents":[{"parts":[{"text":"x"}]}],"generationConfig":{"maxOutputTokens":1000}}`, low: 10, high: 37_002,
+				answer: `{"usageMetadata":{"promptTokenCount":1000,"candidatesTokenCount":100,"thoughtsTokenCount":400}}`, settled: 8_000,
+			},
+			{ // a video, and more than 200,000 tokens of input
+				body: `{"contents":[{"parts":[{"text":"x"},{"inlineData":{"mimeType":"video/mp4","data":"AA=="}}]}],` +
+					`"generationConfig":{"maxOutputTokens":1000}}`, low: 10, high: 2_078_004,
+				answer: `{"usageMetadata":{"promptTokenCount":300000,"candidatesTokenCount":100}}`, settled: 1_201_800,
+			},
+		},
+		"google/gemini-3.1-flash-lite": {{
+			body: `{"contents":[{"parts":[{"text":"x"}]}],"generationConfig":{"maxOutputTokens":1000}}`, low: 1, high: 7_751,
+			answer: `{"usageMetadata":{"promptTokenCount":4000,"promptTokensDetails":[{"modality":"AUDIO","tokenCount":2000}],` +
+				`"candidatesTokenCount":1000}}`, settled: 3_000,
+		}},
+		"heygen/avatar-video": {{
+			body: `{"type":"avatar","avatar_id":"a","script":"0123456789"}`, low: 23_900, high: 954_000, answer: `{"data":{"duration":4}}`,
+			settled: 381_600,
+		}},
+		"heygen/speech": {{
+			body: `{"text":"0123456789","voice_id":"a"}`, low: 500, high: 9_600, answer: `{"data":{"duration":2}}`, settled: 1_920,
+		}},
+		"minimax/h3": {{
+			body: `{"model":"MiniMax-H3","content":[{"type":"video_url","video_url":{"url":"a"},"role":"reference_video"}],"resolution":"2K",` +
+				`"duration":5}`, low: 650_000, high: 2_600_000,
+			answer: `{"task":{"usage":{"total_seconds":9}}}`, settled: 1_170_000,
+		}},
+		"minimax/h3-regeneration": {{
+			body: `{"model":"MiniMax-H3","source_task_id":"1","resolution":"2K"}`, low: 200_000, high: 750_000,
+			answer: `{"task":{"usage":{"output_seconds":5}}}`, settled: 250_000,
+		}},
+		"sync/lipsync": {{
+			body: `{"model":"sync-3","video":"a","audio":"a","options":{"sync_mode":"bounce"}}`, low: 133_000, high: 79_800_000,
+			answer: `{"outputDuration":10}`, settled: 1_330_000,
+		}},
+		"topaz/enhance-gen": {{body: `{"model":"Reimagine","image":"a"}`, low: 320_000, high: 20_480_000, settled: 20_480_000}},
 		"minimax/hailuo-2.3": {
 			exactly(`{"model":"MiniMax-Hailuo-2.3","prompt":"x"}`, 280_000),
 			exactly(`{"model":"MiniMax-Hailuo-2.3","prompt":"x","duration":10}`, 560_000),

@@ -39,6 +39,7 @@ type original struct {
 	Each   string                  // name of the picture input for each frame of which the model runs once
 	Invert []string                // names of masks that are sent with black and white exchanged
 	Blank  []string                // names of picture outputs that stay black, since the request does not ask for these pictures
+	Names  map[string]string       // the provider's names of choices, which expressions read as input.names
 	From   map[string][]string     // by name of an output that is not the model's output of its type: the pointers to its value
 }
 
@@ -206,6 +207,9 @@ func (x *exchange) body(ctx context.Context, args node.Args) (body []byte, choic
 		if im, ok := value.(*raster.Image); ok {
 			input[name+".width"], input[name+".height"] = im.Width(), im.Height()
 		}
+	}
+	if x.Names != nil {
+		input["names"] = x.Names
 	}
 	scope := catalog.Scope{Input: input}
 	if x.Refuse.When.Set() && x.Refuse.When.Holds(scope) {

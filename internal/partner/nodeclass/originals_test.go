@@ -60,12 +60,12 @@ func originals(t *testing.T, served func(*catalog.Model) bool) (*catalog.Snapsho
 func TestRequestsOfOriginalNodesAreAccepted(t *testing.T) {
 	t.Parallel()
 	snapshot, classes := originals(t, func(*catalog.Model) bool { return true })
-	require.GreaterOrEqual(t, len(classes), 130)
+	require.GreaterOrEqual(t, len(classes), 152)
 	files := nodetest.NewFiles()
 	for name, c := range classes {
 		ran := 0
 		for _, choice := range choicesOf(c) {
-			for pictures := range 3 {
+			for pictures := range 4 {
 				a := &asked{}
 				_, err := c.Run(t.Context(), &node.Call{Args: arguments(t, c, choice, pictures), Models: a, Files: files})
 				if !errors.Is(err, errAsked) {
@@ -98,7 +98,7 @@ func choicesOf(c *node.Class) []string {
 }
 
 // arguments returns the values that a client sends for a node with untouched widgets: with the required pictures, with the
-// first of each growing list too, or with all.
+// first of each growing list too, with all, or with those of growing lists alone.
 func arguments(t *testing.T, c *node.Class, choice string, pictures int) node.Args {
 	t.Helper()
 	picture, err := raster.Engine{}.Solid(t.Context(), 1, 2, 2, []uint8{255, 0, 0})
@@ -132,7 +132,7 @@ func arguments(t *testing.T, c *node.Class, choice string, pictures int) node.Ar
 		case in.Type == node.DynamicComboType, in.Name == "model" && choice != "":
 			args[in.Name] = value
 		case in.Type == node.Image:
-			if grown || pictures > 0 || in.Section == node.Required {
+			if grown || pictures == 1 || pictures == 2 || in.Section == node.Required {
 				args[in.Name] = picture
 			}
 		case in.Type == node.Video:
@@ -147,7 +147,9 @@ func arguments(t *testing.T, c *node.Class, choice string, pictures int) node.Ar
 			if in.Section == node.Required {
 				args[in.Name] = mask
 			}
-		case strings.HasSuffix(in.Name, "_asset_id"): // ids of another service
+		case strings.HasSuffix(in.Name, "_asset_id"), in.Type == node.String && strings.HasPrefix(in.Name, "custom_"): // ids of a service
+		case in.Name == "background_color":
+			args[in.Name] = "#00ff00"
 		case in.Type == node.String, strings.HasSuffix(string(in.Type), "_TASK_ID"):
 			args[in.Name] = "16:9"
 		case in.Name == "duration" && in.Type == node.Combo && !strings.ContainsAny(strings.Join(in.Options, ""), "abcdefghijklmnopqrstuvwxyz"):
@@ -196,11 +198,7 @@ func cutLast(name string) (before, last string, found bool) {
 func TestRequestsOfOriginalNodes(t *testing.T) {
 	t.Parallel()
 	_, classes := originals(t, func(*catalog.Model) bool { return true })
-	for _, c := range []struct {
-		class       string
-		args        node.Args
-		model, want string
-	}{
+	for _, c := range append(askingsWithFiles(t), []asking{
 		{
 			"FluxProUltraImageNode",
 			node.Args{
@@ -286,12 +284,12 @@ func TestRequestsOfOriginalNodes(t *testing.T) {
 			"byteplus/seedream-4-5-251128", `{"model":"seedream-4-5-251128","prompt":"a","size":"2304x1728",` +
 				`"sequential_image_generation":"disabled","watermark":false}`,
 		},
-	} {
+	}...) {
 		a := &asked{}
-		_, err := classes[c.class].Run(t.Context(), &node.Call{Args: c.args, Models: a})
+		_, err := classes[c.class].Run(t.Context(), &node.Call{Args: c.args, Models: a, Files: nodetest.NewFiles()})
 		require.ErrorIs(t, err, errAsked, c.class)
 		require.Equal(t, c.model, a.model)
-		require.JSONEq(t, c.want, string(a.body))
+		require.JSONEq(t, c.want, shortened(a.body), c.class)
 	}
 	for class, args := range map[string]node.Args{
 		"OpenAIGPTImage1": {"model": "gpt-image-1", "prompt": "a"}, "GrokImageNode": {"model": "grok-imagine-image-2.0", "prompt": "a"},

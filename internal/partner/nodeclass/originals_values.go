@@ -261,13 +261,20 @@ func (x *exchange) batched(ctx context.Context, before, next []node.Value) ([]no
 	return before, nil
 }
 
-// joined joins the texts of an answer, one below the other.
+// joined joins the texts of an answer, one below the other. A list or an object becomes JSON with indents, as ComfyUI's nodes
+// write it.
 func (r *reading) joined(found []any) string {
 	var texts []string
 	for _, v := range found {
-		if text, ok := v.(string); ok {
-			texts = append(texts, text)
+		text, ok := v.(string)
+		if !ok {
+			raw, err := json.MarshalIndent(v, "", "  ")
+			if err != nil {
+				continue // decoded JSON always encodes
+			}
+			text = string(raw)
 		}
+		texts = append(texts, text)
 	}
 	return strings.Join(texts, "\n")
 }

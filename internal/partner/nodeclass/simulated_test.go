@@ -123,7 +123,7 @@ func TestOriginalNodesRunAgainstTheirProviders(t *testing.T) {
 			t.Parallel()
 			var failures error
 			for _, choice := range choicesOf(c) {
-				for pictures := range 3 {
+				for pictures := range 4 {
 					res, err := c.Run(t.Context(), &node.Call{
 						NodeID: "1", Args: arguments(t, c, choice, pictures), Models: models, Files: nodetest.NewFiles(), MaxPixels: 1 << 24,
 					})
