@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,118 +15,68 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/nodecache"
 	"github.com/millrace-dev/millrace/internal/eventlog"
-	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/fault/faulttest"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// unsteady makes one call of the stores that share it fail.
-type unsteady struct {
-	after bool // it fails after it has done its work, as when its answer is lost
-
-	mu   sync.Mutex // guards left and due
-	left int        // calls until that one
-	due  bool       // the activity that made the call has not been repeated yet
-}
-
-// fails reports whether it is the turn of the call to fail.
-func (f *unsteady) fails() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.left--
-	f.due = f.due || f.left == 0
-	return f.left == 0
-}
-
-// repeats reports whether an activity that failed must be repeated, which it does once.
-func (f *unsteady) repeats() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	due := f.due
-	f.due = false
-	return due
-}
-
-// steady reports whether no call has failed.
-func (f *unsteady) steady() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.left > 0
-}
-
-// try calls a function of a store, and fails if it is its turn.
-func try[T any](f *unsteady, call func() (T, error)) (result T, err error) {
-	if !f.fails() {
-		return call()
-	}
-	if f.after {
-		if result, err = call(); err != nil {
-			return result, err
-		}
-	}
-	var none T
-	return none, fault.New(fault.Unavailable, "", "the store is away")
-}
-
 type failingLog struct {
 	eventlog.Store
-	*unsteady
+	*faulttest.Calls
 }
 
 func (f failingLog) Append(ctx context.Context, a eventlog.Append) ([]eventlog.Recorded, error) {
-	return try(f.unsteady, func() ([]eventlog.Recorded, error) { return f.Store.Append(ctx, a) })
+	return faulttest.Try(f.Calls, "append", func() ([]eventlog.Recorded, error) { return f.Store.Append(ctx, a) })
 }
 
 func (f failingLog) ReadStream(ctx context.Context, stream string, after int64, limit int) ([]eventlog.Recorded, error) {
-	return try(f.unsteady, func() ([]eventlog.Recorded, error) { return f.Store.ReadStream(ctx, stream, after, limit) })
+	return faulttest.Try(f.Calls, "read stream", func() ([]eventlog.Recorded, error) { return f.Store.ReadStream(ctx, stream, after, limit) })
 }
 
 type failingBlobs struct {
 	blob.Store
-	*unsteady
+	*faulttest.Calls
 }
 
 func (f failingBlobs) Create(ctx context.Context, d blob.Durability) (blob.Writer, error) {
-	return try(f.unsteady, func() (blob.Writer, error) { return f.Store.Create(ctx, d) })
+	return faulttest.Try(f.Calls, "create", func() (blob.Writer, error) { return f.Store.Create(ctx, d) })
 }
 
 func (f failingBlobs) Open(ctx context.Context, ref blob.Ref) (blob.Reader, error) {
-	return try(f.unsteady, func() (blob.Reader, error) { return f.Store.Open(ctx, ref) })
+	return faulttest.Try(f.Calls, "open", func() (blob.Reader, error) { return f.Store.Open(ctx, ref) })
 }
 
 func (f failingBlobs) Stat(ctx context.Context, ref blob.Ref) (int64, error) {
-	return try(f.unsteady, func() (int64, error) { return f.Store.Stat(ctx, ref) })
+	return faulttest.Try(f.Calls, "stat", func() (int64, error) { return f.Store.Stat(ctx, ref) })
 }
 
 func (f failingBlobs) Touch(ctx context.Context, ref blob.Ref) error {
-	_, err := try(f.unsteady, func() (any, error) { return nil, f.Store.Touch(ctx, ref) })
-	return err
+	return f.Do("touch", func() error { return f.Store.Touch(ctx, ref) })
 }
 
 type failingShelf struct {
 	nodecache.Store
-	*unsteady
+	*faulttest.Calls
 }
 
 func (f failingShelf) Find(ctx context.Context, account string, keys []nodecache.Key, age time.Duration) ([]nodecache.Entry, error) {
-	return try(f.unsteady, func() ([]nodecache.Entry, error) { return f.Store.Find(ctx, account, keys, age) })
+	return faulttest.Try(f.Calls, "find", func() ([]nodecache.Entry, error) { return f.Store.Find(ctx, account, keys, age) })
 }
 
 func (f failingShelf) Save(ctx context.Context, account string, entries []nodecache.Entry) error {
-	_, err := try(f.unsteady, func() (any, error) { return nil, f.Store.Save(ctx, account, entries) })
-	return err
+	return f.Do("save", func() error { return f.Store.Save(ctx, account, entries) })
 }
 
 // failingJobs ends jobs, tells their limits and resolves their assets.
 type failingJobs struct {
-	ends
+	activities.Jobs
 	noLimits
 	noAssets
-	*unsteady
+	*faulttest.Calls
 }
 
 func (f failingJobs) End(ctx context.Context, e job.Ending) (job.Ended, error) {
-	return try(f.unsteady, func() (job.Ended, error) {
-		ended, err := f.ends.End(ctx, e)
+	return faulttest.Try(f.Calls, "end", func() (job.Ended, error) {
+		ended, err := f.Jobs.End(ctx, e)
 		if errors.Is(err, eventlog.ErrClosed) {
 			return job.Ended{}, nil // it was ended before
 		}
@@ -136,17 +85,23 @@ func (f failingJobs) End(ctx context.Context, e job.Ending) (job.Ended, error) {
 }
 
 func (f failingJobs) Bounds(ctx context.Context, account string) (job.Bounds, error) {
-	return try(f.unsteady, func() (job.Bounds, error) { return f.noLimits.Bounds(ctx, account) })
+	return faulttest.Try(f.Calls, "bounds", func() (job.Bounds, error) { return f.noLimits.Bounds(ctx, account) })
 }
 
-// fails has the stores of a bench fail.
-func (b *bench) fails(f *unsteady) {
+// fails has the stores of a bench fail, also the given one that ends its job.
+func (b *bench) fails(c *faulttest.Calls, jobs activities.Jobs) {
 	deps := &b.activities.Deps
-	log, blobs, jobs := failingLog{b.log, f}, failingBlobs{deps.Sources.Blobs, f}, failingJobs{ends: ends{b.log}, unsteady: f}
-	deps.Events, deps.Sources.Events, deps.Sources.Blobs, deps.Jobs, deps.Tiers = log, log, blobs, jobs, jobs
-	deps.Values = nodevalue.New(blobs, 1<<20, 1<<20, time.Minute)
-	deps.Cache = &nodecache.Cache{Store: failingShelf{&shelf{entries: map[nodecache.Key]nodecache.Entry{}}, f}}
-	b.unsteady = f
+	log, blobs, ends := failingLog{b.log, c}, failingBlobs{deps.Sources.Blobs, c}, failingJobs{Jobs: jobs, Calls: c}
+	deps.Events, deps.Sources.Events, deps.Sources.Blobs, deps.Jobs, deps.Tiers = log, log, blobs, ends, ends
+	deps.Cache = &nodecache.Cache{Store: failingShelf{&shelf{entries: map[nodecache.Key]nodecache.Entry{}}, c}}
+	b.calls = c
+}
+
+// repeats reports whether an activity that failed must be repeated, which it does once.
+func (b *bench) repeats() bool {
+	due := b.calls.Failed() && !b.repeated
+	b.repeated = b.repeated || due
+	return due
 }
 
 // repeat executes an activity, and again if a store failed, each time in a worker that has just started.
@@ -158,7 +113,7 @@ func repeat[P, R any](t *testing.T, b *bench, activity func(*activities.Graph, c
 	env, called := environment(t.Context()), func(ctx context.Context, p P) (R, error) { return activity(b.activities, ctx, p) }
 	env.RegisterActivity(called)
 	value, err := env.ExecuteActivity(called, params)
-	if err != nil && b.unsteady.repeats() {
+	if err != nil && b.repeats() {
 		retried(t, err)
 		return repeat(t, b, activity, params)
 	}
@@ -206,22 +161,18 @@ func TestEachCallOfAStoreMayFail(t *testing.T) {
 	calls := 0
 	for seed := range uint64(4) {
 		prompt, outputs := mazePrompt(rand.New(rand.NewPCG(seed, 9)))
-		run := func(f *unsteady) (map[string]string, []string, bool) {
+		run := func(c *faulttest.Calls) (map[string]string, []string) {
 			b := newBench(t, prompt, outputs, (&ran{byClass: map[string]int{}}).maze()...)
-			b.fails(f)
-			shown, events := b.ended(t)
-			return shown, events, f.steady()
+			b.fails(c, ends{b.log})
+			return b.ended(t)
 		}
-		want, events, _ := run(&unsteady{})
+		want, events := run(&faulttest.Calls{})
 		require.Contains(t, events, job.TypeSucceeded)
-		for _, after := range []bool{false, true} {
-			for n := 1; ; n++ {
-				shown, got, beyond := run(&unsteady{left: n, after: after})
-				require.Equal(t, want, shown, "call %d of seed %d: %s", n, seed, prompt)
-				require.Equal(t, events, got, "call %d of seed %d: %s", n, seed, prompt)
-				if beyond {
-					break
-				}
+		for c := range faulttest.Each {
+			shown, got := run(c)
+			require.Equal(t, want, shown, "call %d of seed %d: %s", c.Fail, seed, prompt)
+			require.Equal(t, events, got, "call %d of seed %d: %s", c.Fail, seed, prompt)
+			if c.Failed() {
 				calls++
 			}
 		}

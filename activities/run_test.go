@@ -23,6 +23,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/eventlog/eventlogtest"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/fault/faulttest"
 	"github.com/millrace-dev/millrace/internal/storage/blob/blobtest/mem"
 	"github.com/millrace-dev/millrace/internal/stream"
 )
@@ -46,7 +47,8 @@ type bench struct {
 	stops      *activities.Stops
 	log        *eventlogtest.Memory
 	ref        job.RunRef
-	unsteady   *unsteady
+	calls      *faulttest.Calls // of its stores
+	repeated   bool             // an activity whose call failed was repeated
 }
 
 func newBench(t *testing.T, prompt string, targets []string, classes ...*node.Class) *bench {

@@ -14,21 +14,20 @@ import (
 	"github.com/millrace-dev/millrace/activities"
 	"github.com/millrace-dev/millrace/activities/nodevalue"
 	"github.com/millrace-dev/millrace/internal/comfyui/placement"
-	"github.com/millrace-dev/millrace/internal/domain/job"
-	"github.com/millrace-dev/millrace/internal/domain/nodecache"
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault/faulttest"
 	sim "github.com/millrace-dev/millrace/internal/sim/comfyui"
 )
 
 // failingRows are rows whose calls may fail, but for those that only keep the waits of a process alive.
 type failingRows struct {
 	placement.Store
-	*unsteady
+	*faulttest.Calls
 }
 
 func (f failingRows) Place(ctx context.Context, r server.Round, decide server.Decide) (made []server.Lease, mine bool, err error) {
-	made, err = try(f.unsteady, func() (l []server.Lease, err error) {
+	made, err = faulttest.Try(f.Calls, "place", func() (l []server.Lease, err error) {
 		l, mine, err = f.Store.Place(ctx, r, decide)
 		return l, err
 	})
@@ -36,64 +35,33 @@ func (f failingRows) Place(ctx context.Context, r server.Round, decide server.De
 }
 
 func (f failingRows) Retake(ctx context.Context, k server.Key, holder string) (server.Lease, error) {
-	return try(f.unsteady, func() (server.Lease, error) { return f.Store.Retake(ctx, k, holder) })
+	return faulttest.Try(f.Calls, "retake", func() (server.Lease, error) { return f.Store.Retake(ctx, k, holder) })
 }
 
 func (f failingRows) Record(
 	ctx context.Context, l server.Lease, a eventlog.Append, result json.RawMessage,
 ) ([]eventlog.Recorded, error) {
-	return try(f.unsteady, func() ([]eventlog.Recorded, error) { return f.Store.Record(ctx, l, a, result) })
-}
-
-// only calls a function that returns nothing but an error.
-func only(f *unsteady, call func() error) error {
-	_, err := try(f, func() (any, error) { return nil, call() })
-	return err
+	return faulttest.Try(f.Calls, "record", func() ([]eventlog.Recorded, error) { return f.Store.Record(ctx, l, a, result) })
 }
 
 func (f failingRows) Drop(ctx context.Context, l server.Lease) error {
-	return only(f.unsteady, func() error { return f.Store.Drop(ctx, l) })
+	return f.Do("drop", func() error { return f.Store.Drop(ctx, l) })
 }
 
 func (f failingRows) Orphan(ctx context.Context, l server.Lease) error {
-	return only(f.unsteady, func() error { return f.Store.Orphan(ctx, l) })
+	return f.Do("orphan", func() error { return f.Store.Orphan(ctx, l) })
 }
 
 func (f failingRows) MarkAway(ctx context.Context, id server.ID, problem string) error {
-	return only(f.unsteady, func() error { return f.Store.MarkAway(ctx, id, problem) })
+	return f.Do("mark away", func() error { return f.Store.MarkAway(ctx, id, problem) })
 }
 
 func (f failingRows) RecordOutcome(ctx context.Context, id server.ID, o server.Outcome) error {
-	return only(f.unsteady, func() error { return f.Store.RecordOutcome(ctx, id, o) })
+	return f.Do("record outcome", func() error { return f.Store.RecordOutcome(ctx, id, o) })
 }
 
 func (f failingRows) Loaded(ctx context.Context, id server.ID, models []string, took time.Duration) error {
-	return only(f.unsteady, func() error { return f.Store.Loaded(ctx, id, models, took) })
-}
-
-// failingEnds ends jobs.
-type failingEnds struct {
-	runEnds
-	noLimits
-	*unsteady
-}
-
-func (f failingEnds) End(ctx context.Context, e job.Ending) (job.Ended, error) {
-	return try(f.unsteady, func() (job.Ended, error) { return f.runEnds.End(ctx, e) })
-}
-
-func (f failingEnds) Bounds(ctx context.Context, account string) (job.Bounds, error) {
-	return try(f.unsteady, func() (job.Bounds, error) { return f.noLimits.Bounds(ctx, account) })
-}
-
-// failsOn has the stores of a farm fail.
-func (f *farm) failsOn(u *unsteady) {
-	deps := &f.activities.Deps
-	log, blobs := failingLog{f.log, u}, failingBlobs{deps.Sources.Blobs, u}
-	ends := failingEnds{runEnds: runEnds{f.rows}, unsteady: u}
-	deps.Events, deps.Sources.Events, deps.Sources.Blobs, deps.Jobs, deps.Tiers = log, log, blobs, ends, ends
-	deps.Cache = &nodecache.Cache{Store: failingShelf{&shelf{entries: map[nodecache.Key]nodecache.Entry{}}, u}}
-	f.unsteady = u
+	return f.Do("loaded", func() error { return f.Store.Loaded(ctx, id, models, took) })
 }
 
 // again executes an activity, and again if a store failed, each time in a worker that has just started.
@@ -101,12 +69,12 @@ func again[P, R any](f *farm, activity func(*activities.Graph) func(context.Cont
 	f.t.Helper()
 	for {
 		f.activities.Deps.Values = nodevalue.New(f.activities.Sources.Blobs, 1<<20, 1<<20, time.Minute)
-		f.worker(failingRows{f.rows, f.unsteady})
+		f.worker(failingRows{f.rows, f.calls})
 		res, err := execute(f.t.Context(), f, activity(f.activities), params)
 		if err == nil {
 			return res
 		}
-		require.True(f.t, f.unsteady.repeats(), "%v", err)
+		require.True(f.t, f.repeats(), "%v", err)
 		retried(f.t, err)
 	}
 }
@@ -125,12 +93,12 @@ func TestEachCallOfAStoreMayFailWhileASegmentRuns(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			run := func(u *unsteady) ([]string, []int, bool) {
+			run := func(calls *faulttest.Calls) ([]string, []int) {
 				f := newFarm(t, text2img(2), []string{"7"}, nil, sim.Options{}, sim.Options{})
 				for fault, times := range c.inject {
 					f.machines[0].Inject(fault, times)
 				}
-				f.failsOn(u)
+				f.fails(calls, runEnds{f.rows})
 				plan := again(f, func(g *activities.Graph) func(context.Context, activities.BeginParams) (activities.BeginResult, error) {
 					return g.Begin
 				}, activities.BeginParams{RunRef: f.ref, Execution: "x"})
@@ -150,23 +118,20 @@ func TestEachCallOfAStoreMayFailWhileASegmentRuns(t *testing.T) {
 				}
 				_, waiting, running, _ := f.rows.state()
 				require.Equal(t, []int{0, 0}, []int{waiting, running})
-				return comparable(f.history()), f.runs(), u.steady()
+				return comparable(f.history()), f.runs()
 			}
-			want, runs, _ := run(&unsteady{})
+			want, runs := run(&faulttest.Calls{})
 			require.Equal(t, c.runs, runs)
-			calls := 0
-			for _, after := range []bool{false, true} {
-				for n := 1; ; n++ {
-					got, runs, beyond := run(&unsteady{left: n, after: after})
-					require.Equal(t, want, got, "call %d, after %t", n, after)
-					require.Equal(t, c.runs, runs, "call %d, after %t", n, after)
-					if beyond {
-						break
-					}
-					calls++
+			failed := 0
+			for calls := range faulttest.Each {
+				got, runs := run(calls)
+				require.Equal(t, want, got, "call %d, after %t", calls.Fail, calls.After)
+				require.Equal(t, c.runs, runs, "call %d, after %t", calls.Fail, calls.After)
+				if calls.Failed() {
+					failed++
 				}
 			}
-			require.Greater(t, calls, 20)
+			require.Greater(t, failed, 20)
 		})
 	}
 }

@@ -22,104 +22,67 @@ import (
 	"github.com/millrace-dev/millrace/activities/modelcall"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/eventlog"
-	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/fault/faulttest"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
 var update = flag.Bool("update", false, "write the golden files of testdata/calls")
 
-// unsteady makes one call of the stores that share it fail.
-type unsteady struct {
-	after bool // it fails after it has done its work, as when its answer is lost
-
-	mu   sync.Mutex // guards left
-	left int        // calls until that one
-}
-
-func (f *unsteady) fails() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.left--
-	return f.left == 0
-}
-
-func (f *unsteady) steady() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.left > 0
-}
-
-var errAway = fault.New(fault.Unavailable, "", "the store is away")
-
-// try calls a function of a store, and fails if it is its turn.
-func try[T any](f *unsteady, call func() (T, error)) (result T, err error) {
-	if !f.fails() {
-		return call()
-	}
-	if f.after {
-		if result, err = call(); err != nil {
-			return result, err
-		}
-	}
-	var none T
-	return none, errAway
-}
-
 type failingLog struct {
 	eventlog.Store
-	*unsteady
+	*faulttest.Calls
 }
 
 func (f failingLog) Append(ctx context.Context, a eventlog.Append) ([]eventlog.Recorded, error) {
-	return try(f.unsteady, func() ([]eventlog.Recorded, error) { return f.Store.Append(ctx, a) })
+	return faulttest.Try(f.Calls, "append", func() ([]eventlog.Recorded, error) { return f.Store.Append(ctx, a) })
 }
 
 type failingCalls struct {
 	modelcall.Calls
-	*unsteady
+	of *faulttest.Calls
 }
 
 func (f failingCalls) Load(ctx context.Context, account string, id call.ID) (call.Call, error) {
-	return try(f.unsteady, func() (call.Call, error) { return f.Calls.Load(ctx, account, id) })
+	return faulttest.Try(f.of, "load", func() (call.Call, error) { return f.Calls.Load(ctx, account, id) })
 }
 
 func (f failingCalls) End(ctx context.Context, e call.Ending) (call.Ended, error) {
-	return try(f.unsteady, func() (call.Ended, error) { return f.Calls.End(ctx, e) })
+	return faulttest.Try(f.of, "end", func() (call.Ended, error) { return f.Calls.End(ctx, e) })
 }
 
 func (f failingCalls) Alive(ctx context.Context, worker string) (bool, error) {
-	return try(f.unsteady, func() (bool, error) { return f.Calls.Alive(ctx, worker) })
+	return faulttest.Try(f.of, "alive", func() (bool, error) { return f.Calls.Alive(ctx, worker) })
 }
 
 type failingBlobs struct {
 	blob.Store
-	*unsteady
+	*faulttest.Calls
 	commits bool // only commits fail
 }
 
 func (f failingBlobs) Create(ctx context.Context, d blob.Durability) (blob.Writer, error) {
-	if !f.commits && f.fails() {
-		return nil, errAway
+	if !f.commits && f.Fails("create") {
+		return nil, faulttest.ErrAway
 	}
 	w, err := f.Store.Create(ctx, d)
-	return failingWriter{w, f.unsteady}, err
+	return failingWriter{w, f.Calls}, err
 }
 
 func (f failingBlobs) Open(ctx context.Context, ref blob.Ref) (blob.Reader, error) {
-	if !f.commits && f.fails() {
-		return nil, errAway
+	if !f.commits && f.Fails("open") {
+		return nil, faulttest.ErrAway
 	}
 	return f.Store.Open(ctx, ref)
 }
 
 type failingWriter struct {
 	blob.Writer
-	*unsteady
+	*faulttest.Calls
 }
 
 func (f failingWriter) Commit(ctx context.Context) (blob.Stored, error) {
-	if f.fails() {
-		return blob.Stored{}, errAway
+	if f.Fails("commit") {
+		return blob.Stored{}, faulttest.ErrAway
 	}
 	return f.Writer.Commit(ctx)
 }
@@ -350,7 +313,7 @@ func TestACallComesToTheSameWhateverFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			again := c.fallback != "" || c.idempotent // a request that cannot be opened again is not sent again
-			run := func(f *unsteady) (account string, steps []modelcall.Step, steady bool) {
+			run := func(f *faulttest.Calls) (account string, steps []modelcall.Step) {
 				bubble(t, func(t *testing.T) {
 					p := &provider{idempotent: c.idempotent, dispatches: c.dispatches, polls: c.polls, cancels: c.cancels}
 					p.line = newLine(t, func(d *modelcall.Deps) {
@@ -360,11 +323,11 @@ func TestACallComesToTheSameWhateverFails(t *testing.T) {
 					p.run.Fallback = c.fallback
 					p.hosted = call.HostedV1{Answer: p.run.Request, Assets: []call.HostedAsset{{Pointer: "/image", Asset: "1"}}}
 					steps = p.follow(t, c.cancelAt)
-					account, steady = p.account(t), f.steady()
+					account = p.account(t)
 				})
-				return account, steps, steady
+				return account, steps
 			}
-			want, steps, _ := run(&unsteady{})
+			want, steps := run(&faulttest.Calls{})
 			var text bytes.Buffer
 			for _, s := range steps {
 				fmt.Fprintln(&text, "step:", s.Next, s.After, "stop", s.Stop, s.Outcome, s.Cause)
@@ -373,14 +336,9 @@ func TestACallComesToTheSameWhateverFails(t *testing.T) {
 			if c.cancelAt == modelcall.NextPoll {
 				return // how often the provider is polled before the cancellation depends on what fails
 			}
-			for _, after := range []bool{false, true} {
-				for n := 1; ; n++ {
-					got, _, beyond := run(&unsteady{left: n, after: after})
-					require.Equal(t, want, got, "call %d, after %t", n, after)
-					if beyond {
-						break
-					}
-				}
+			for f := range faulttest.Each {
+				got, _ := run(f)
+				require.Equal(t, want, got, "call %d, after %t", f.Fail, f.After)
 			}
 		})
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/fault/faulttest"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/internal/storage/blob/blobtest/mem"
 )
@@ -66,13 +67,13 @@ func TestAnUploadThatCannotBeginDelaysNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := newUploads(t)
 		gate, ingestions := asset.NewGates(func(intents []outbox.Intent) { u.begun <- intents })
-		blobs := &shakyBlobs{Store: mem.New(), shaky: &shaky{left: 1}}
+		blobs := &shakyBlobs{Store: mem.New(), Calls: &faulttest.Calls{Fail: 1}}
 		u.service = asset.NewService(oneIntent{notify: ingestions.Notify}, blobs, asset.Options{Uploads: gate})
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- ingestions.Run(ctx) }()
 		_, err := u.service.Receive(t.Context(), "a", nil)
-		require.ErrorIs(t, err, errAway)
+		require.ErrorIs(t, err, faulttest.ErrAway)
 		began := time.Now()
 		u.create(u.receive("quick"))
 		require.Len(t, <-u.begun, 1)
@@ -121,7 +122,7 @@ func TestBytesThatAreLostMeanwhileAreAskedForAgain(t *testing.T) {
 // Bytes that are stored for the first time are said to be fresh, and an image has its size.
 func TestFreshBytesAreSaidToBeFresh(t *testing.T) {
 	t.Parallel()
-	store, blobs := &records{}, &shakyBlobs{Store: mem.New(), shaky: &shaky{}}
+	store, blobs := &records{}, &shakyBlobs{Store: mem.New(), Calls: &faulttest.Calls{}}
 	s := asset.NewService(store, blobs, asset.Options{})
 	for _, fresh := range []bool{true, false} {
 		in, err := s.Receive(t.Context(), "a", nil)
@@ -135,9 +136,9 @@ func TestFreshBytesAreSaidToBeFresh(t *testing.T) {
 	}
 	in, err := s.Receive(t.Context(), "a", nil)
 	require.NoError(t, err)
-	blobs.left = 1
+	blobs.Reset(1)
 	_, err = s.Create(t.Context(), in, nil, asset.Spec{})
-	require.ErrorIs(t, err, errAway)
+	require.ErrorIs(t, err, faulttest.ErrAway)
 	require.Len(t, store.made, 2)
 }
 

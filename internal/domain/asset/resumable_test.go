@@ -17,26 +17,15 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/fault/faulttest"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/internal/storage/blob/blobtest/mem"
 )
 
-// shaky makes one call of the stores that share it fail.
-type shaky struct {
-	left int // calls until that one
-}
-
-func attempt[T any](s *shaky, call func() (T, error)) (result T, err error) {
-	if s.left--; s.left != 0 {
-		return call()
-	}
-	return result, errAway
-}
-
 // shakyBlobs are blobs with calls that may fail, also those of their writers.
 type shakyBlobs struct {
 	*mem.Store
-	*shaky
+	*faulttest.Calls
 	writers int
 	aborted int
 	opened  int
@@ -44,7 +33,7 @@ type shakyBlobs struct {
 }
 
 func (b *shakyBlobs) Create(ctx context.Context, d blob.Durability) (blob.Writer, error) {
-	return attempt(b.shaky, func() (blob.Writer, error) {
+	return faulttest.Try(b.Calls, "create", func() (blob.Writer, error) {
 		b.writers++
 		w, err := b.Store.Create(ctx, d)
 		return shakyWriter{w, b}, err
@@ -52,7 +41,7 @@ func (b *shakyBlobs) Create(ctx context.Context, d blob.Durability) (blob.Writer
 }
 
 func (b *shakyBlobs) Open(ctx context.Context, ref blob.Ref) (blob.Reader, error) {
-	return attempt(b.shaky, func() (blob.Reader, error) {
+	return faulttest.Try(b.Calls, "open", func() (blob.Reader, error) {
 		b.opened++
 		r, err := b.Store.Open(ctx, ref)
 		return shakyReader{r, b}, err
@@ -65,7 +54,7 @@ type shakyWriter struct {
 }
 
 func (w shakyWriter) Commit(ctx context.Context) (blob.Stored, error) {
-	return attempt(w.of.shaky, func() (blob.Stored, error) { return w.Writer.Commit(ctx) })
+	return faulttest.Try(w.of.Calls, "commit", func() (blob.Stored, error) { return w.Writer.Commit(ctx) })
 }
 
 func (w shakyWriter) Abort() error {
@@ -79,7 +68,7 @@ type shakyReader struct {
 }
 
 func (r shakyReader) Read(p []byte) (int, error) {
-	return attempt(r.of.shaky, func() (int, error) { return r.Reader.Read(p) })
+	return faulttest.Try(r.of.Calls, "read", func() (int, error) { return r.Reader.Read(p) })
 }
 
 func (r shakyReader) WriteTo(w io.Writer) (int64, error) {
@@ -95,7 +84,7 @@ func (r shakyReader) Close() error {
 type ledger struct {
 	asset.Uploads
 	asset.Store
-	*shaky
+	*faulttest.Calls
 	pieces []string // at=size
 	made   []asset.New
 	ended  []string
@@ -103,25 +92,22 @@ type ledger struct {
 }
 
 func (l *ledger) Append(_ context.Context, _ asset.Upload, at int64, piece blob.Stored) error {
-	_, err := attempt(l.shaky, func() (any, error) {
+	return l.Do("append", func() error {
 		l.pieces = append(l.pieces, fmt.Sprintf("%d=%d", at, piece.Size))
-		return nil, nil
+		return nil
 	})
-	return err
 }
 
 func (l *ledger) Made(_ context.Context, u asset.Upload) error {
-	_, err := attempt(l.shaky, func() (any, error) { l.ended = append(l.ended, "made "+string(u.ID)); return nil, nil })
-	return err
+	return l.Do("made", func() error { l.ended = append(l.ended, "made "+string(u.ID)); return nil })
 }
 
 func (l *ledger) Drop(_ context.Context, u asset.Upload) error {
-	_, err := attempt(l.shaky, func() (any, error) { l.ended = append(l.ended, "dropped "+string(u.ID)); return nil, nil })
-	return err
+	return l.Do("drop", func() error { l.ended = append(l.ended, "dropped "+string(u.ID)); return nil })
 }
 
 func (l *ledger) Create(ctx context.Context, n asset.New) (asset.Stored, error) {
-	return attempt(l.shaky, func() (asset.Stored, error) {
+	return faulttest.Try(l.Calls, "create", func() (asset.Stored, error) {
 		if l.taken {
 			return asset.Stored{}, fault.New(fault.Conflict, fault.CodeAssetIDTaken, "taken")
 		}
@@ -131,9 +117,9 @@ func (l *ledger) Create(ctx context.Context, n asset.New) (asset.Stored, error) 
 }
 
 // newResumable returns uploads in pieces of four bytes, of whose calls one fails.
-func newResumable(left int) (*asset.Resumable, *ledger, *shakyBlobs) {
-	s := &shaky{left: left}
-	l, blobs := &ledger{shaky: s}, &shakyBlobs{Store: mem.New(), shaky: s}
+func newResumable(fail int) (*asset.Resumable, *ledger, *shakyBlobs) {
+	calls := &faulttest.Calls{Fail: fail}
+	l, blobs := &ledger{Calls: calls}, &shakyBlobs{Store: mem.New(), Calls: calls}
 	return &asset.Resumable{Uploads: l, Service: asset.NewService(l, blobs, asset.Options{}), Blobs: blobs, Piece: 4}, l, blobs
 }
 
@@ -179,7 +165,7 @@ func TestBytesThatCannotBeStoredDoNotCount(t *testing.T) {
 	for call, want := range map[int]int64{1: 0, 2: 0, 3: 0, 4: 4, 5: 4, 6: 4, 7: 8, 8: 8, 9: 8} {
 		r, l, blobs := newResumable(call)
 		n, err := r.Write(t.Context(), asset.Upload{}, 0, strings.NewReader("abcdefghi"))
-		require.ErrorIs(t, err, errAway, call)
+		require.ErrorIs(t, err, faulttest.ErrAway, call)
 		require.Equal(t, want, n, call)
 		require.Len(t, l.pieces, int(want/4))
 		require.Equal(t, blobs.writers, blobs.aborted)
@@ -257,11 +243,11 @@ func TestAnUploadStaysIfItCannotBecomeAnAsset(t *testing.T) {
 		err := r.Finish(t.Context(), u, nil, asset.Spec{Account: "acme"})
 		require.Equal(t, blobs.opened, blobs.closed)
 		require.Equal(t, blobs.writers, blobs.aborted)
-		if l.left > 0 {
+		if !l.Failed() {
 			require.NoError(t, err)
 			break
 		}
-		require.ErrorIs(t, err, errAway)
+		require.ErrorIs(t, err, faulttest.ErrAway)
 		require.Empty(t, l.ended, "call %d", calls)
 	}
 	require.Greater(t, calls, 6)

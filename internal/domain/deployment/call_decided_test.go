@@ -10,6 +10,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/fault/faulttest"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
@@ -32,7 +33,7 @@ func TestAFileOfACallIsNamedOrStored(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, onlySent := range []bool{false, true} {
-				f, in, store := newWorld(t, &unsteady{})
+				f, in, store := newWorld(t, &faulttest.Calls{})
 				_, err := f.Call(t.Context(), deployment.Call{Deployment: "portrait", Version: 2, OnlySent: onlySent, Submission: job.Submission{
 					Account: "acme", RequestID: "r", Inputs: map[string]json.RawMessage{"photo": json.RawMessage(c.given)},
 				}})
@@ -62,7 +63,7 @@ func TestAFileOfACallIsNamedOrStored(t *testing.T) {
 func TestACallIsDecidedAgainWhenVersionsMove(t *testing.T) {
 	t.Parallel()
 	for moves, fails := range map[int]bool{0: false, 9: false, 10: true} {
-		f, in, store := newWorld(t, &unsteady{})
+		f, in, store := newWorld(t, &faulttest.Calls{})
 		in.moves = moves
 		called, err := f.Call(t.Context(), deployment.Call{Deployment: "portrait", Version: 2, Submission: job.Submission{
 			Account: "acme", Inputs: map[string]json.RawMessage{"photo": json.RawMessage(`"data:image/png;base64,eA=="`)},

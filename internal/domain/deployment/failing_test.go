@@ -15,96 +15,78 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/callable"
 	"github.com/millrace-dev/millrace/internal/eventlog"
-	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/fault/faulttest"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-var errAway = fault.New(fault.Unavailable, "", "the store is away")
-
-// unsteady makes one call of the stores that share it fail.
-type unsteady struct {
-	left int // calls until that one
-}
-
-func try[T any](u *unsteady, call func() (T, error)) (result T, err error) {
-	if u.left--; u.left != 0 {
-		return call()
-	}
-	var no T
-	return no, errAway
-}
-
 type unsteadyStore struct {
 	deployment.Store
-	*unsteady
+	*faulttest.Calls
 }
 
 func (s unsteadyStore) Find(ctx context.Context, account, name string) (deployment.Deployment, error) {
-	return try(s.unsteady, func() (deployment.Deployment, error) { return s.Store.Find(ctx, account, name) })
+	return faulttest.Try(s.Calls, "find", func() (deployment.Deployment, error) { return s.Store.Find(ctx, account, name) })
 }
 
 func (s unsteadyStore) List(ctx context.Context, account string) ([]deployment.Deployment, error) {
-	return try(s.unsteady, func() ([]deployment.Deployment, error) { return s.Store.List(ctx, account) })
+	return faulttest.Try(s.Calls, "list", func() ([]deployment.Deployment, error) { return s.Store.List(ctx, account) })
 }
 
 func (s unsteadyStore) After(ctx context.Context, after deployment.ID, limit int) ([]deployment.Deployment, error) {
-	return try(s.unsteady, func() ([]deployment.Deployment, error) { return s.Store.After(ctx, after, limit) })
+	return faulttest.Try(s.Calls, "after", func() ([]deployment.Deployment, error) { return s.Store.After(ctx, after, limit) })
 }
 
 func (s unsteadyStore) Commit(ctx context.Context, c deployment.Change) error {
-	_, err := try(s.unsteady, func() (any, error) { return nil, s.Store.Commit(ctx, c) })
-	return err
+	return s.Do("commit", func() error { return s.Store.Commit(ctx, c) })
 }
 
 type unsteadyBlobs struct {
 	blob.Store
-	*unsteady
+	*faulttest.Calls
 }
 
 func (b unsteadyBlobs) Create(ctx context.Context, d blob.Durability) (blob.Writer, error) {
-	return try(b.unsteady, func() (blob.Writer, error) { return b.Store.Create(ctx, d) })
+	return faulttest.Try(b.Calls, "create", func() (blob.Writer, error) { return b.Store.Create(ctx, d) })
 }
 
 func (b unsteadyBlobs) Open(ctx context.Context, ref blob.Ref) (blob.Reader, error) {
-	return try(b.unsteady, func() (blob.Reader, error) { return b.Store.Open(ctx, ref) })
+	return faulttest.Try(b.Calls, "open", func() (blob.Reader, error) { return b.Store.Open(ctx, ref) })
 }
 
 func (b unsteadyBlobs) Stat(ctx context.Context, ref blob.Ref) (int64, error) {
-	return try(b.unsteady, func() (int64, error) { return b.Store.Stat(ctx, ref) })
+	return faulttest.Try(b.Calls, "stat", func() (int64, error) { return b.Store.Stat(ctx, ref) })
 }
 
 // unsteadyRest are the jobs, keys, files and space of a service.
 type unsteadyRest struct {
 	asset.Store
 	in *inbox
-	*unsteady
+	*faulttest.Calls
 }
 
 func (r unsteadyRest) Submit(ctx context.Context, sub job.Submission) (job.Submitted, error) {
-	return try(r.unsteady, func() (job.Submitted, error) { return r.in.Submit(ctx, sub) })
+	return faulttest.Try(r.Calls, "submit", func() (job.Submitted, error) { return r.in.Submit(ctx, sub) })
 }
 
 func (r unsteadyRest) Check(context.Context, string, string, string) error {
-	_, err := try(r.unsteady, func() (any, error) { return nil, nil })
-	return err
+	return r.Do("check", func() error { return nil })
 }
 
 func (r unsteadyRest) HasBytes(ctx context.Context, account string, ref blob.Ref) (bool, error) {
-	return try(r.unsteady, func() (bool, error) { return r.Store.HasBytes(ctx, account, ref) })
+	return faulttest.Try(r.Calls, "has bytes", func() (bool, error) { return r.Store.HasBytes(ctx, account, ref) })
 }
 
 func (r unsteadyRest) Create(ctx context.Context, n asset.New) (asset.Stored, error) {
-	return try(r.unsteady, func() (asset.Stored, error) { return r.Store.Create(ctx, n) })
+	return faulttest.Try(r.Calls, "create", func() (asset.Stored, error) { return r.Store.Create(ctx, n) })
 }
 
 func (r unsteadyRest) fetch(context.Context, string) (io.ReadCloser, string, int64, error) {
-	content, err := try(r.unsteady, func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("x")), nil })
+	content, err := faulttest.Try(r.Calls, "fetch", func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("x")), nil })
 	return content, "image/png", -1, err
 }
 
 func (r unsteadyRest) space(context.Context, string, int64) error {
-	_, err := try(r.unsteady, func() (any, error) { return nil, nil })
-	return err
+	return r.Do("space", func() error { return nil })
 }
 
 // version adds a version to a deployment without the checks of Add.
@@ -125,7 +107,7 @@ const callsOther = `{"1":{"class_type":"Deployment.other","inputs":{}},"2":{"cla
 
 // newWorld returns a service that has read nothing yet, over stores of which one call fails. The deployment portrait has three versions,
 // of which the second takes a share, and the third calls the deployment other.
-func newWorld(t *testing.T, u *unsteady) (filling, *inbox, *brought) {
+func newWorld(t *testing.T, c *faulttest.Calls) (filling, *inbox, *brought) {
 	t.Helper()
 	f, in := newCalls(t)
 	store := &brought{}
@@ -134,9 +116,9 @@ func newWorld(t *testing.T, u *unsteady) (filling, *inbox, *brought) {
 	f.version("portrait", strings.Replace(sizedPaint, `"size":1`, `"size":2`, 1), pictured())
 	f.version("portrait", callsOther, callable.Schema{Outputs: []callable.Output{{Name: "o", Node: "2"}}})
 	f.store.all[0].Share = deployment.Share{Version: 2, Percent: 50}
-	rest := unsteadyRest{store, in, u}
+	rest := unsteadyRest{store, in, c}
 	deps := f.Deps
-	deps.Store, deps.Blobs = unsteadyStore{f.store, u}, unsteadyBlobs{f.blobs, u}
+	deps.Store, deps.Blobs = unsteadyStore{f.store, c}, unsteadyBlobs{f.blobs, c}
 	deps.Jobs, deps.Keys, deps.Fetch, deps.Space = rest, rest, rest.fetch, rest.space
 	deps.Assets = asset.NewService(rest, deps.Blobs, asset.Options{})
 	f.Service = deployment.NewService(deps)
@@ -234,13 +216,13 @@ func TestEachCallOfAStoreOfDeploymentsMayFail(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			steady := &unsteady{}
+			steady := &faulttest.Calls{}
 			f, _, _ := newWorld(t, steady)
 			require.NoError(t, c.do(t.Context(), f))
-			require.Equal(t, c.calls, -steady.left)
+			require.Len(t, steady.Made(), c.calls)
 			for n := range c.calls {
-				f, _, _ := newWorld(t, &unsteady{left: n + 1})
-				require.ErrorIs(t, c.do(t.Context(), f), errAway, "call %d of %d", n+1, c.calls)
+				f, _, _ := newWorld(t, &faulttest.Calls{Fail: n + 1})
+				require.ErrorIs(t, c.do(t.Context(), f), faulttest.ErrAway, "call %d of %d", n+1, c.calls)
 			}
 		})
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/deployment"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/fault/faulttest"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
@@ -79,7 +80,7 @@ func TestAFileThatCannotBeBroughtRefusesTheCall(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f, in, _ := newWorld(t, &unsteady{})
+			f, in, _ := newWorld(t, &faulttest.Calls{})
 			closed := 0
 			f.Fetch = func(context.Context, string) (io.ReadCloser, string, int64, error) {
 				return closing{strings.NewReader("x"), &closed}, "image/png", -1, nil

@@ -2,7 +2,6 @@ package export_test
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -16,29 +15,19 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/task"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/fault/faulttest"
 )
-
-var errAway = errors.New("the database is away")
 
 // unsteady is an archive and its store, of which one call fails.
 type unsteady struct {
 	archive
-	left  int // calls until that one
-	asked []string
+	faulttest.Calls
 	made  []export.RequestedV1
 	found export.Export
 }
 
-func try[T any](u *unsteady, what string, call func() (T, error)) (result T, err error) {
-	u.asked = append(u.asked, what)
-	if u.left--; u.left != 0 {
-		return call()
-	}
-	return result, errAway
-}
-
 func (u *unsteady) ByPublicID(ctx context.Context, account string, id job.PublicID) (job.Job, error) {
-	return try(u, "job", func() (job.Job, error) {
+	return faulttest.Try(&u.Calls, "job", func() (job.Job, error) {
 		j, err := u.archive.ByPublicID(ctx, account, "j1")
 		j.ID = job.ID(id)
 		return j, err
@@ -46,27 +35,26 @@ func (u *unsteady) ByPublicID(ctx context.Context, account string, id job.Public
 }
 
 func (u *unsteady) Known(ctx context.Context, account string, ids []asset.PublicID) (map[asset.PublicID]files.Entry, error) {
-	return try(u, "files", func() (map[asset.PublicID]files.Entry, error) { return u.archive.Known(ctx, account, ids) })
+	return faulttest.Try(&u.Calls, "files", func() (map[asset.PublicID]files.Entry, error) { return u.archive.Known(ctx, account, ids) })
 }
 
 func (u *unsteady) Several(ctx context.Context, account string, ids []asset.ID) (map[asset.ID]asset.Asset, error) {
-	return try(u, "names", func() (map[asset.ID]asset.Asset, error) { return u.archive.Several(ctx, account, ids) })
+	return faulttest.Try(&u.Calls, "names", func() (map[asset.ID]asset.Asset, error) { return u.archive.Several(ctx, account, ids) })
 }
 
 func (u *unsteady) Fits(context.Context, string, int64) error {
-	_, err := try(u, "space", func() (any, error) { return nil, nil })
-	return err
+	return u.Do("space", func() error { return nil })
 }
 
 func (u *unsteady) Create(_ context.Context, _ string, id task.ID, r export.RequestedV1, _ string) (export.Export, error) {
-	return try(u, "record", func() (export.Export, error) {
+	return faulttest.Try(&u.Calls, "record", func() (export.Export, error) {
 		u.made = append(u.made, r)
 		return export.Export{ID: id, Requested: r}, nil
 	})
 }
 
 func (u *unsteady) Get(_ context.Context, _ string, id task.ID) (export.Export, error) {
-	return try(u, "get", func() (export.Export, error) { e := u.found; e.ID = id; return e, nil })
+	return faulttest.Try(&u.Calls, "get", func() (export.Export, error) { e := u.found; e.ID = id; return e, nil })
 }
 
 func (u *unsteady) service() export.Service {
@@ -79,11 +67,11 @@ func TestEachStepOfARequestMayFail(t *testing.T) {
 	of := job.PublicID(uuid.NewString())
 	steps := []string{"job", "files", "names", "space", "record"}
 	for step := range len(steps) + 1 {
-		u := &unsteady{left: step}
+		u := &unsteady{Calls: faulttest.Calls{Fail: step}}
 		got, err := u.service().Create(t.Context(), "acme", export.Request{Jobs: []job.PublicID{of}}, "r")
 		if step == 0 {
 			require.NoError(t, err)
-			require.Equal(t, steps, u.asked)
+			require.Equal(t, steps, u.Made())
 			require.Equal(t, []export.RequestedV1{got.Requested}, u.made)
 			require.Equal(t, export.RequestedV1{
 				Name: "export-20260304-120000-" + string(got.ID) + ".zip", Files: 2, Bytes: 10,
@@ -91,8 +79,8 @@ func TestEachStepOfARequestMayFail(t *testing.T) {
 			}, got.Requested)
 			continue
 		}
-		require.ErrorIs(t, err, errAway)
-		require.Equal(t, steps[:step], u.asked)
+		require.ErrorIs(t, err, faulttest.ErrAway)
+		require.Equal(t, steps[:step], u.Made())
 		require.Empty(t, u.made)
 		require.Zero(t, got)
 	}
@@ -115,16 +103,16 @@ func TestAnExportIsFoundByItsExactName(t *testing.T) {
 	require.Equal(t, id, got.ID)
 	_, err = s.Named(t.Context(), "acme", strings.Replace(name, "120000", "120001", 1))
 	require.Equal(t, fault.CodeNotFound, fault.CodeOf(err))
-	u.asked = nil
+	u.Reset(0)
 	_, err = s.Named(t.Context(), "acme", "export.zip")
 	require.Equal(t, fault.CodeNotFound, fault.CodeOf(err))
-	require.Empty(t, u.asked)
-	u.left = 1
+	require.Empty(t, u.Made())
+	u.Reset(1)
 	_, err = s.Named(t.Context(), "acme", name)
-	require.ErrorIs(t, err, errAway)
-	u.left = 1
+	require.ErrorIs(t, err, faulttest.ErrAway)
+	u.Reset(1)
 	_, err = s.Get(t.Context(), "acme", id)
-	require.ErrorIs(t, err, errAway)
+	require.ErrorIs(t, err, faulttest.ErrAway)
 	got, err = s.Get(t.Context(), "acme", id)
 	require.NoError(t, err)
 	require.Equal(t, id, got.ID)

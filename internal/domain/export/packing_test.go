@@ -14,6 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/export"
 	"github.com/millrace-dev/millrace/internal/domain/task"
+	"github.com/millrace-dev/millrace/internal/fault/faulttest"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/internal/storage/blob/blobtest/mem"
 )
@@ -23,7 +24,7 @@ type brokenPipe struct{ left int }
 
 func (b *brokenPipe) Write(p []byte) (int, error) {
 	if b.left -= len(p); b.left < 0 {
-		return 0, errAway
+		return 0, faulttest.ErrAway
 	}
 	return len(p), nil
 }
@@ -66,12 +67,12 @@ func TestAnArchiveThatCannotBeWrittenIsAnError(t *testing.T) {
 	for left := 0; left < whole.Len(); left += whole.Len() / 40 {
 		o := &opened{Store: blobs}
 		packed, err := export.Packer{Blobs: o}.Pack(t.Context(), &brokenPipe{left}, items, nil, task.Progress{})
-		require.ErrorIs(t, err, errAway, left)
+		require.ErrorIs(t, err, faulttest.ErrAway, left)
 		require.Zero(t, packed)
 		require.Equal(t, o.open, o.shut)
 	}
-	_, err = export.Packer{Blobs: &opened{err: errAway}}.Pack(t.Context(), io.Discard, items, nil, task.Progress{})
-	require.ErrorIs(t, err, errAway)
+	_, err = export.Packer{Blobs: &opened{err: faulttest.ErrAway}}.Pack(t.Context(), io.Discard, items, nil, task.Progress{})
+	require.ErrorIs(t, err, faulttest.ErrAway)
 	require.ErrorContains(t, err, "open asset 0")
 	damaged := &opened{err: blob.Corrupt(items[0].Hash)}
 	packed, err := export.Packer{Blobs: damaged}.Pack(t.Context(), io.Discard, items, nil, task.Progress{})

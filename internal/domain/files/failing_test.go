@@ -2,7 +2,6 @@ package files_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -16,30 +15,15 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/fault/faulttest"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/internal/storage/blob/blobtest/mem"
 )
 
-var errAway = errors.New("the store is away")
-
-// unsteady makes one call of the stores that share it fail.
-type unsteady struct {
-	left  int // calls until that one
-	asked []string
-}
-
-func try[T any](u *unsteady, what string, call func() (T, error)) (result T, err error) {
-	u.asked = append(u.asked, what)
-	if u.left--; u.left != 0 {
-		return call()
-	}
-	return result, errAway
-}
-
 // cabinet is a store of files in memory. An entry is found by what asks for it.
 type cabinet struct {
 	files.Store
-	*unsteady
+	*faulttest.Calls
 	entries map[string]files.Entry
 	weights []asset.Weight
 	saved   []files.Saving
@@ -47,7 +31,7 @@ type cabinet struct {
 }
 
 func (c *cabinet) find(what string) (files.Entry, error) {
-	return try(c.unsteady, what, func() (files.Entry, error) {
+	return faulttest.Try(c.Calls, what, func() (files.Entry, error) {
 		e, ok := c.entries[what]
 		if !ok {
 			return files.Entry{}, fault.New(fault.NotFound, fault.CodeNotFound, "no file")
@@ -73,7 +57,7 @@ func (c *cabinet) OfAnyone(_ context.Context, id asset.ID) (files.Entry, error) 
 }
 
 func (c *cabinet) ByAssets(_ context.Context, who files.Viewer, ids []asset.PublicID) (map[asset.PublicID]files.Entry, error) {
-	return try(c.unsteady, fmt.Sprintf("%s %s ids %d", who.Account, who.Job, len(ids)), func() (map[asset.PublicID]files.Entry, error) {
+	return faulttest.Try(c.Calls, fmt.Sprintf("%s %s ids %d", who.Account, who.Job, len(ids)), func() (map[asset.PublicID]files.Entry, error) {
 		found := map[asset.PublicID]files.Entry{}
 		for _, id := range ids {
 			if e, ok := c.entries[string(id)]; ok {
@@ -85,15 +69,16 @@ func (c *cabinet) ByAssets(_ context.Context, who files.Viewer, ids []asset.Publ
 }
 
 func (c *cabinet) Names(_ context.Context, account string, folder node.Folder, limit int) ([]string, error) {
-	return try(c.unsteady, fmt.Sprintf("names %s %s %d", account, folder, limit), func() ([]string, error) { return []string{"a"}, nil })
+	what := fmt.Sprintf("names %s %s %d", account, folder, limit)
+	return faulttest.Try(c.Calls, what, func() ([]string, error) { return []string{"a"}, nil })
 }
 
 func (c *cabinet) Weights(_ context.Context, accounts []string) ([]asset.Weight, error) {
-	return try(c.unsteady, "weights "+strings.Join(accounts, " "), func() ([]asset.Weight, error) { return c.weights, nil })
+	return faulttest.Try(c.Calls, "weights "+strings.Join(accounts, " "), func() ([]asset.Weight, error) { return c.weights, nil })
 }
 
 func (c *cabinet) Save(_ context.Context, s files.Saving) (files.Entry, error) {
-	return try(c.unsteady, "save", func() (files.Entry, error) {
+	return faulttest.Try(c.Calls, "save", func() (files.Entry, error) {
 		c.saved = append(c.saved, s)
 		return files.Entry{
 			Asset: s.Asset, Hash: s.Hash, Size: s.Size, ContentType: s.ContentType, CreatedAt: noon,
@@ -103,7 +88,7 @@ func (c *cabinet) Save(_ context.Context, s files.Saving) (files.Entry, error) {
 }
 
 func (c *cabinet) Upload(_ context.Context, u files.Upload) (files.Entry, error) {
-	return try(c.unsteady, "upload", func() (files.Entry, error) {
+	return faulttest.Try(c.Calls, "upload", func() (files.Entry, error) {
 		c.uploads = append(c.uploads, u)
 		return files.Entry{Place: u.Place, ExpiresAt: u.ExpiresAt}, nil
 	})
@@ -112,23 +97,23 @@ func (c *cabinet) Upload(_ context.Context, u files.Upload) (files.Entry, error)
 // drawers are blobs whose calls may fail.
 type drawers struct {
 	*mem.Store
-	*unsteady
+	*faulttest.Calls
 	aborted int
 }
 
 func (d *drawers) Create(ctx context.Context, as blob.Durability) (blob.Writer, error) {
-	return try(d.unsteady, "create", func() (blob.Writer, error) {
+	return faulttest.Try(d.Calls, "create", func() (blob.Writer, error) {
 		w, err := d.Store.Create(ctx, as)
 		return drawer{w, d}, err
 	})
 }
 
 func (d *drawers) Open(ctx context.Context, ref blob.Ref) (blob.Reader, error) {
-	return try(d.unsteady, "open", func() (blob.Reader, error) { return d.Store.Open(ctx, ref) })
+	return faulttest.Try(d.Calls, "open", func() (blob.Reader, error) { return d.Store.Open(ctx, ref) })
 }
 
 func (d *drawers) Stat(ctx context.Context, ref blob.Ref) (int64, error) {
-	return try(d.unsteady, "stat", func() (int64, error) { return d.Store.Stat(ctx, ref) })
+	return faulttest.Try(d.Calls, "stat", func() (int64, error) { return d.Store.Stat(ctx, ref) })
 }
 
 type drawer struct {
@@ -137,11 +122,11 @@ type drawer struct {
 }
 
 func (d drawer) Write(p []byte) (int, error) {
-	return try(d.of.unsteady, "write", func() (int, error) { return d.Writer.Write(p) })
+	return faulttest.Try(d.of.Calls, "write", func() (int, error) { return d.Writer.Write(p) })
 }
 
 func (d drawer) Commit(ctx context.Context) (blob.Stored, error) {
-	return try(d.of.unsteady, "commit", func() (blob.Stored, error) { return d.Writer.Commit(ctx) })
+	return faulttest.Try(d.of.Calls, "commit", func() (blob.Stored, error) { return d.Writer.Commit(ctx) })
 }
 
 func (d drawer) Abort() error {
@@ -160,9 +145,9 @@ func (l linked) Origin(context.Context) (string, error) { return "https://bucket
 
 var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 
-func newCabinet(left int, opts files.Options) (*files.Service, *cabinet, *drawers) {
-	u := &unsteady{left: left}
-	c, d := &cabinet{unsteady: u, entries: map[string]files.Entry{}}, &drawers{Store: mem.New(), unsteady: u}
+func newCabinet(fail int, opts files.Options) (*files.Service, *cabinet, *drawers) {
+	calls := &faulttest.Calls{Fail: fail}
+	c, d := &cabinet{Calls: calls, entries: map[string]files.Entry{}}, &drawers{Store: mem.New(), Calls: calls}
 	return files.New(c, d, opts), c, d
 }
 
@@ -177,10 +162,10 @@ func TestEachStepOfSavingMayFail(t *testing.T) {
 		s, c, d := newCabinet(step, files.Options{OutputRetention: time.Hour, Now: func() time.Time { return noon.Add(1) }})
 		nf := s.ForNode(run, "9")
 		f, err := nf.Save(t.Context(), save, content("image"))
-		require.Equal(t, []string{"create", "write", "commit", "save"}[:min(len(c.asked), 4)], c.asked)
+		require.Equal(t, []string{"create", "write", "commit", "save"}[:min(len(c.Made()), 4)], c.Made())
 		if step > 0 && step < 5 {
-			require.Len(t, c.asked, step)
-			require.ErrorIs(t, err, errAway)
+			require.Len(t, c.Made(), step)
+			require.ErrorIs(t, err, faulttest.ErrAway)
 			require.Empty(t, c.saved)
 			require.Empty(t, nf.Saved())
 			require.Zero(t, f)
@@ -235,8 +220,8 @@ func TestTheBoundsOfSavingAreExact(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, e.ExpiresAt)
 	}
-	c.left = 1
+	c.Reset(1)
 	_, err := s.Upload(t.Context(), files.Upload{Place: asset.Place{Subfolder: "a", Filename: "b"}})
-	require.ErrorIs(t, err, errAway)
+	require.ErrorIs(t, err, faulttest.ErrAway)
 	require.ErrorContains(t, err, "a/b")
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/fault/faulttest"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
@@ -52,7 +53,7 @@ func TestAFileIsFoundWhereClientsNameIt(t *testing.T) {
 		}
 		nf := s.ForNode(job.RunRef{Job: "j", Account: "acme"}, "9")
 		got, err := nf.Stat(t.Context(), c.name)
-		require.Equal(t, c.asked, store.asked, name)
+		require.Equal(t, c.asked, store.Made(), name)
 		if c.there == "" {
 			require.True(t, fault.Is(err, fault.NotFound), name)
 			require.Zero(t, got, name)
@@ -72,15 +73,15 @@ func TestAFileIsFoundWhereClientsNameIt(t *testing.T) {
 		require.NoError(t, open.Close())
 		require.Equal(t, "x", string(raw))
 		require.Equal(t, []string{"i"}, nf.Pinned(), "%s: once", name)
-		for lookup := range store.asked[:len(c.asked)] {
-			store.asked, store.left = nil, lookup+1
+		for lookup := range store.Made()[:len(c.asked)] {
+			store.Reset(lookup + 1)
 			_, err = nf.Stat(t.Context(), c.name)
-			require.ErrorIs(t, err, errAway, name)
-			require.Len(t, store.asked, lookup+1, name)
+			require.ErrorIs(t, err, faulttest.ErrAway, name)
+			require.Len(t, store.Made(), lookup+1, name)
 		}
-		store.left = len(c.asked) + 1
+		store.Reset(len(c.asked) + 1)
 		_, err = nf.Open(t.Context(), c.name)
-		require.ErrorIs(t, err, errAway, "%s: its bytes", name)
+		require.ErrorIs(t, err, faulttest.ErrAway, "%s: its bytes", name)
 		require.ErrorContains(t, err, "open file i of account acme")
 		e.Rejected = true
 		store.entries[c.there] = e
@@ -114,13 +115,13 @@ func TestAListNamesFilesOrWeights(t *testing.T) {
 	names, err = mine.List(t.Context(), node.FolderTemp, 5)
 	require.NoError(t, err)
 	require.Equal(t, []string{"a"}, names)
-	require.Equal(t, []string{"weights acme " + account.Everyone, "names acme temp 5"}, c.asked)
+	require.Equal(t, []string{"weights acme " + account.Everyone, "names acme temp 5"}, c.Made())
 	_, err = mine.List(t.Context(), "elsewhere", 5)
 	require.True(t, fault.Is(err, fault.Invalid))
 	for _, folder := range []node.Folder{node.FolderModels, node.FolderOutput} {
-		c.left = 1
+		c.Reset(1)
 		_, err = mine.List(t.Context(), folder, 5)
-		require.ErrorIs(t, err, errAway)
+		require.ErrorIs(t, err, faulttest.ErrAway)
 	}
 }
 
@@ -158,10 +159,10 @@ func TestALinkNamesOneContent(t *testing.T) {
 	}
 	s, store, _ := newCabinet(1, files.Options{})
 	_, err := s.Linked(t.Context(), "i", own)
-	require.ErrorIs(t, err, errAway)
-	store.left = 1
+	require.ErrorIs(t, err, faulttest.ErrAway)
+	store.Reset(1)
 	_, err = s.Known(t.Context(), "acme", nil)
-	require.ErrorIs(t, err, errAway)
+	require.ErrorIs(t, err, faulttest.ErrAway)
 }
 
 // The storage backend serves a file itself if it can and has it.
@@ -178,9 +179,9 @@ func TestABackendServesAFileItself(t *testing.T) {
 	link, err = s.Presign(t.Context(), e, headers, time.Minute)
 	require.NoError(t, err)
 	require.Equal(t, fmt.Sprint("https://bucket/", ref, "t", time.Minute), link)
-	c.left = 1
+	c.Reset(1)
 	link, err = s.Presign(t.Context(), e, headers, time.Minute)
-	require.ErrorIs(t, err, errAway)
+	require.ErrorIs(t, err, faulttest.ErrAway)
 	require.Empty(t, link)
 	w, err := s.Create(t.Context())
 	require.NoError(t, err)
@@ -203,20 +204,20 @@ func TestReferencesAreResolvedTogether(t *testing.T) {
 	err := s.ResolveAssets(t.Context(), "acme", many(10_001))
 	require.Equal(t, fault.CodeInvalidWorkflow, fault.CodeOf(err))
 	require.ErrorContains(t, err, "at most 10000 assets, not 10001")
-	require.Empty(t, c.asked)
+	require.Empty(t, c.Made())
 	require.Equal(t, fault.CodeMissingAsset, fault.CodeOf(s.ResolveAssets(t.Context(), account.Shadow("acme"), many(10_000))))
-	require.Equal(t, []string{"acme  ids 10000"}, c.asked)
+	require.Equal(t, []string{"acme  ids 10000"}, c.Made())
 
 	id := asset.PublicID(uuid.NewString())
 	both := json.RawMessage(`{"1":{"class_type":"X","inputs":{"a":` + referenceTo(id) + `,"b":` + referenceTo(id) + `}}}`)
 	for rejected, code := range map[bool]fault.Code{false: "", true: fault.CodeMissingAsset} {
 		c.entries[string(id)] = files.Entry{Public: id, Rejected: rejected}
-		c.asked = nil
+		c.Reset(0)
 		g, err := graph.Parse(both, graph.Limits{})
 		require.NoError(t, err)
 		err = s.ResolveForJob(t.Context(), job.RunRef{Job: "j", Account: account.Shadow("acme")}, g)
 		require.Equal(t, code, fault.CodeOf(err))
-		require.Equal(t, []string{"acme j ids 1"}, c.asked)
+		require.Equal(t, []string{"acme j ids 1"}, c.Made())
 		if rejected {
 			var refused *fault.Error
 			require.ErrorAs(t, err, &refused)
@@ -226,16 +227,16 @@ func TestReferencesAreResolvedTogether(t *testing.T) {
 			require.Equal(t, "input a of node 1 names an asset that does not exist", refused.Message)
 		}
 	}
-	c.left = 1
+	c.Reset(1)
 	g, err := graph.Parse(both, graph.Limits{})
 	require.NoError(t, err)
-	require.ErrorIs(t, s.ResolveAssets(t.Context(), "acme", g), errAway)
-	c.left = 1
+	require.ErrorIs(t, s.ResolveAssets(t.Context(), "acme", g), faulttest.ErrAway)
+	c.Reset(1)
 	_, err = s.NameAssets(t.Context(), "acme", "j", both)
-	require.ErrorIs(t, err, errAway)
+	require.ErrorIs(t, err, faulttest.ErrAway)
 	none, err := graph.Parse(json.RawMessage(`{"1":{"class_type":"X","inputs":{}}}`), graph.Limits{})
 	require.NoError(t, err)
-	c.asked = nil
+	c.Reset(0)
 	require.NoError(t, s.ResolveAssets(t.Context(), "acme", none))
-	require.Empty(t, c.asked)
+	require.Empty(t, c.Made())
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/webhook"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/fault/faulttest"
 	"github.com/millrace-dev/millrace/internal/fault/pause"
 )
 
@@ -433,12 +434,14 @@ func TestAnOutcomeThatIsNotRecordedCountsNothing(t *testing.T) {
 	t.Parallel()
 	for _, works := range []time.Duration{600 * time.Millisecond, 2 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
-			d := newDesk(t, &post{takes: 700 * time.Millisecond, endFails: errAway, answer: &http.Response{StatusCode: 410, Body: http.NoBody}})
+			d := newDesk(t, &post{
+				takes: 700 * time.Millisecond, endFails: faulttest.ErrAway, answer: &http.Response{StatusCode: 410, Body: http.NoBody},
+			})
 			e := d.work(t, works)
 			require.Empty(t, e.Disabled)
 			require.Equal(t, map[string]int64{"delivered": 0, "retried": 0, "dead": 0}, d.counts.Read())
 			require.Contains(t, d.log.String(), `msg="outcome not recorded`)
-			require.Contains(t, d.log.String(), errAway.Message)
+			require.Contains(t, d.log.String(), faulttest.ErrAway.Message)
 		})
 	}
 }
@@ -456,11 +459,11 @@ func TestTheDispatcherDisablesAnEndpointInItsOwnName(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t, gone())
-		b := &unsteady{account: d.account, fails: 1}
+		b := &unsteady{d.account, faulttest.Calls{Fail: 1}}
 		d.deps.Disabler = webhook.NewService(webhook.Deps{Reader: b, Store: b, Sealer: d.service.Sealer})
 		require.Empty(t, d.work(t, time.Second).Disabled)
 		require.Contains(t, d.log.String(), `level=WARN msg="webhook not disabled; its next failure tries again"`)
-		require.Contains(t, d.log.String(), "cause=gone error=\""+errAway.Message)
+		require.Contains(t, d.log.String(), "cause=gone error=\""+faulttest.ErrAway.Message)
 		require.NotContains(t, d.log.String(), `msg="webhook disabled"`)
 	})
 	synctest.Test(t, func(t *testing.T) {
@@ -478,7 +481,7 @@ func TestTheDispatcherDisablesAnEndpointInItsOwnName(t *testing.T) {
 func TestAFailedRemovalOfOldDeliveriesIsRepeated(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(t, &post{left: 2, pruneErrs: []error{nil, errAway}, answer: &http.Response{StatusCode: 200, Body: http.NoBody}})
+		d := newDesk(t, &post{left: 2, pruneErrs: []error{nil, faulttest.ErrAway}, answer: &http.Response{StatusCode: 200, Body: http.NoBody}})
 		began := time.Now()
 		d.work(t, 29*time.Minute)
 		require.Equal(t, []time.Time{

@@ -12,53 +12,33 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/webhook"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/fault/faulttest"
 )
-
-var errAway = fault.New(fault.Unavailable, "", "the database is away")
 
 // unsteady is an account of which one call fails, before or after its work.
 type unsteady struct {
 	*account
-	calls []string
-	fails int // number of that call, from 1; 0 = none
-	after bool
-}
-
-// try makes a call, or fails if it is its turn. A call that fails has no result.
-func try[T any](u *unsteady, name string, call func() (T, error)) (result T, err error) {
-	u.calls = append(u.calls, name)
-	if len(u.calls) != u.fails {
-		return call()
-	}
-	if u.after {
-		if result, err = call(); err != nil {
-			return result, err
-		}
-	}
-	var no T
-	return no, errAway
+	faulttest.Calls
 }
 
 func (u *unsteady) Book(ctx context.Context, name string) (webhook.Book, error) {
-	return try(u, "book", func() (webhook.Book, error) { return u.account.Book(ctx, name) })
+	return faulttest.Try(&u.Calls, "book", func() (webhook.Book, error) { return u.account.Book(ctx, name) })
 }
 
 func (u *unsteady) Commit(ctx context.Context, c webhook.Change) error {
-	_, err := try(u, "commit", func() (any, error) { return nil, u.account.Commit(ctx, c) })
-	return err
+	return u.Do("commit", func() error { return u.account.Commit(ctx, c) })
 }
 
 func (u *unsteady) Sealed(ctx context.Context, name string) (map[webhook.ID][]byte, error) {
-	return try(u, "sealed", func() (map[webhook.ID][]byte, error) { return u.account.Sealed(ctx, name) })
+	return faulttest.Try(&u.Calls, "sealed", func() (map[webhook.ID][]byte, error) { return u.account.Sealed(ctx, name) })
 }
 
 func (u *unsteady) Reseal(ctx context.Context, id webhook.ID, old, fresh []byte) error {
-	_, err := try(u, "reseal", func() (any, error) { return nil, u.account.Reseal(ctx, id, old, fresh) })
-	return err
+	return u.Do("reseal", func() error { return u.account.Reseal(ctx, id, old, fresh) })
 }
 
 func (u *unsteady) Replay(ctx context.Context, r webhook.ReplayRequest) (int, error) {
-	return try(u, "replay", func() (int, error) { return u.account.Replay(ctx, r) })
+	return faulttest.Try(&u.Calls, "replay", func() (int, error) { return u.account.Replay(ctx, r) })
 }
 
 // command is a command of the service. It reads the calls of the store in this order; result is what it returns without its error.
@@ -130,27 +110,27 @@ func TestEachCallOfTheStoreMayFail(t *testing.T) {
 	require.NoError(t, s.Disable(t.Context(), "acme", off, webhook.ByOwner, acme))
 	for name, c := range commands(on, off, newSealer(t)) {
 		run := func(fails int, after bool) (*unsteady, any, error) {
-			b := &unsteady{fails: fails, after: after, account: &account{book: a.book, sealed: maps.Clone(a.sealed)}}
+			b := &unsteady{&account{book: a.book, sealed: maps.Clone(a.sealed)}, faulttest.Calls{Fail: fails, After: after}}
 			result, err := c.do(t.Context(), webhook.NewService(webhook.Deps{Reader: b, Store: b, Sealer: s.Sealer}))
 			return b, result, err
 		}
 		b, result, err := run(0, false)
 		require.NoError(t, err, name)
 		require.NotZero(t, result, name)
-		require.Equal(t, c.calls, b.calls, name)
+		require.Equal(t, c.calls, b.Made(), name)
 		for n := range c.calls {
 			for _, after := range []bool{false, true} {
 				b, result, err := run(n+1, after)
-				require.ErrorIs(t, err, errAway, "%s: %s", name, b.calls)
-				require.Equal(t, c.calls[:n+1], b.calls, name)
-				require.Empty(t, result, "%s: %s", name, b.calls)
+				require.ErrorIs(t, err, faulttest.ErrAway, "%s: %s", name, b.Made())
+				require.Equal(t, c.calls[:n+1], b.Made(), name)
+				require.Empty(t, result, "%s: %s", name, b.Made())
 				made := 0
-				for i, call := range b.calls {
+				for i, call := range b.Made() {
 					if call == "commit" && (i < n || after) {
 						made++
 					}
 				}
-				require.Len(t, b.changes, made, "%s: %s", name, b.calls)
+				require.Len(t, b.changes, made, "%s: %s", name, b.Made())
 			}
 		}
 	}
@@ -193,11 +173,11 @@ func TestSecretsAreEncryptedWithTheNewKey(t *testing.T) {
 	b := &unsteady{account: a}
 	both := webhook.NewService(webhook.Deps{Reader: b, Store: b, Sealer: either{next, s.Sealer}})
 	third := register(t, s, "https://three.example/x")
-	b.fails = 3
+	b.Reset(3)
 	n, err := both.Reseal(t.Context(), "acme", next)
-	require.ErrorIs(t, err, errAway)
+	require.ErrorIs(t, err, faulttest.ErrAway)
 	require.Equal(t, 1, n)
-	b.calls, b.fails = nil, 0
+	b.Reset(0)
 	for _, want := range []int{1, 0} {
 		n, err = both.Reseal(t.Context(), "acme", next)
 		require.NoError(t, err)
