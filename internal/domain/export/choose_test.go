@@ -2,6 +2,8 @@ package export_test
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -37,8 +39,10 @@ func (archive) Known(_ context.Context, _ string, ids []asset.PublicID) (map[ass
 	return known, nil
 }
 
-func (s archive) Several(context.Context, string, []asset.ID) (map[asset.ID]asset.Asset, error) {
-	return s.titles, nil
+func (s archive) Several(_ context.Context, _ string, ids []asset.ID) (map[asset.ID]asset.Asset, error) {
+	found := maps.Clone(s.titles)
+	maps.DeleteFunc(found, func(id asset.ID, _ asset.Asset) bool { return !slices.Contains(ids, id) })
+	return found, nil
 }
 
 func chosen(t *testing.T, s archive, l export.Limits, r export.Request) (names []string, c export.Choice, err error) {

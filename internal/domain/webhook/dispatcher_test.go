@@ -195,6 +195,7 @@ func TestAnAnswerEndsADelivery(t *testing.T) {
 		"busy until a date":    {status: 503, header: after("1 Jan"), state: webhook.Pending, problem: webhook.Refused},
 		"busy for less":        {status: 503, header: after("1"), state: webhook.Pending, problem: webhook.Refused},
 		"busy until before":    {status: 503, header: after("-600"), state: webhook.Pending, problem: webhook.Refused},
+		"busy beyond numbers":  {status: 503, header: after("1" + strings.Repeat("0", 30)), state: webhook.Pending, problem: webhook.Refused},
 		"the last redirect":    {status: 399, state: webhook.Pending, problem: webhook.Redirected},
 		"failing for less":     {status: 500, failing: long - 1, state: webhook.Pending, problem: webhook.Refused},
 		"failing for long":     {status: 500, failing: long, state: webhook.Pending, problem: webhook.Refused, disabled: webhook.Failing},
