@@ -205,6 +205,11 @@ func TestEachCallOfAStoreOfDeploymentsMayFail(t *testing.T) {
 			_, err := f.FillGraph(ctx, job.Submission{Account: "acme", Prompt: json.RawMessage(callsOther)})
 			return err
 		}, 3},
+		"fill with a deployment that is not there": {func(ctx context.Context, f filling) error {
+			twice := `{"1":{"class_type":"Deployment.nobody","inputs":{}},"2":{"class_type":"Deployment.nobody","inputs":{}}}`
+			_, err := f.FillGraph(ctx, job.Submission{Account: "acme", Prompt: json.RawMessage(twice)})
+			return err
+		}, 1},
 		"derive": {func(ctx context.Context, f filling) error {
 			_, err := f.Derive(ctx, "nobody", deployment.Source{
 				Document: []byte(sizedPaint), Named: callable.Named{Inputs: []string{"size=2.size"}, Outputs: []string{"large=2"}},
