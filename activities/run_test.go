@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/uuid"
@@ -174,6 +175,61 @@ func TestCanceledNodeEndsTheRunAndIsNamed(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, res.Stopped)
 	require.Equal(t, &job.NodeRef{Node: "1", Class: "Wait"}, res.At)
+}
+
+// A batch that is interrupted records the nodes that are done. If a canceled one cannot, it is tried again; one whose worker stops leaves
+// them to the next attempt.
+func TestAnInterruptedBatchRecordsItsFinishedNodes(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ canceled, away bool }{
+		"canceled": {true, false}, "canceled, and the log is away": {true, true},
+		"its worker stops": {false, false}, "its worker stops, and the log is away": {false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			first, last := step(), step()
+			var begun chan struct{}
+			last.Name, last.OutputNode = "Wait", true
+			last.Run = func(ctx context.Context, _ *node.Call) (node.Result, error) {
+				close(begun)
+				<-ctx.Done()
+				return node.Result{}, errors.New("interrupted")
+			}
+			b := newBench(t, `{"1":{"class_type":"Step","inputs":{}},"2":{"class_type":"Wait","inputs":{"in":["1",0]}}}`, []string{"2"}, first, last)
+			plan := b.begin(t)
+			if c.away {
+				b.activities.Events = &failing{b.log, -2, 0}
+			}
+			synctest.Test(t, func(t *testing.T) { // in which both nodes are quick, so that nothing is recorded before
+				begun = make(chan struct{})
+				ctx, stop := context.WithCancelCause(t.Context())
+				defer stop(nil)
+				go func() {
+					<-begun
+					if c.canceled {
+						b.stops.Observe([]eventlog.Recorded{{Type: job.TypeCancelRequested, Stream: b.ref.Job.Stream()}})
+					} else {
+						stop(errors.New("the worker stops"))
+					}
+				}()
+				res, err := b.run(ctx, plan, 0, 1)
+				if !c.canceled || c.away {
+					require.Equal(t, activities.RunResult{}, res)
+					retried(t, err)
+				} else {
+					require.NoError(t, err)
+					require.Equal(t, activities.RunResult{
+						Units: []graph.UnitResult{{Unit: 0, Status: graph.Done}}, Stopped: true, At: &job.NodeRef{Node: "2", Class: "Wait"}, Version: 5,
+					}, res)
+				}
+			})
+			want := []string{"started 1", "executed 1", "started 2"}
+			if c.away {
+				want = nil
+			}
+			require.Equal(t, want, b.events(t))
+		})
+	}
 }
 
 // A batch does not go on with a run whose events the log has lost, and such a run does not succeed; one that the log

@@ -3,6 +3,7 @@ package activities_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -56,23 +57,24 @@ func TestAttemptsOfASegmentAreBounded(t *testing.T) {
 	const day = 24 * time.Hour
 	for name, c := range map[string]struct {
 		lost, waited int           // earlier attempts that were lost, and that did not begin
+		others       bool          // attempts ended that are no earlier ones of this segment which were given up, each after a day
 		each         time.Duration // of each earlier attempt
 		runs         time.Duration // this attempt
 		cause        error
 		given        string // up after; "" = another attempt follows
 	}{
-		"the first attempt":                              {cause: lost},
-		"the ninth attempt":                              {lost: 8, cause: lost},
-		"the tenth attempt":                              {lost: 9, cause: lost, given: "10 attempts"},
-		"ten attempts, of which one did not begin":       {lost: 8, waited: 1, cause: lost},
-		"eleven attempts, of which one did not begin":    {lost: 9, waited: 1, cause: lost, given: "10 attempts"},
-		"an attempt that does not begin, after nine":     {lost: 9, cause: notBegun},
-		"an attempt that does not begin, after fifty":    {waited: 50, each: day, cause: notBegun},
-		"less than a day on servers":                     {lost: 2, each: day / 3, runs: day/3 - time.Minute, cause: lost},
-		"more than a day on servers":                     {lost: 2, each: day / 3, runs: day/3 + time.Minute, cause: lost, given: "3 attempts"},
-		"more than a day in the queues of servers":       {waited: 2, each: day, runs: time.Minute, cause: lost},
-		"more than a day on one server":                  {runs: day + time.Minute, cause: lost, given: "1 attempts"},
-		"attempts of another run and of another segment": {lost: -20, each: day, cause: lost},
+		"the first attempt":                           {cause: lost},
+		"the ninth attempt":                           {lost: 8, cause: lost},
+		"the tenth attempt":                           {lost: 9, cause: lost, given: "10 attempts"},
+		"ten attempts, of which one did not begin":    {lost: 8, waited: 1, cause: lost},
+		"eleven attempts, of which one did not begin": {lost: 9, waited: 1, cause: lost, given: "10 attempts"},
+		"an attempt that does not begin, after nine":  {lost: 9, cause: notBegun},
+		"an attempt that does not begin, after fifty": {waited: 50, each: day, cause: notBegun},
+		"less than a day on servers":                  {lost: 2, each: day / 3, runs: day/3 - time.Minute, cause: lost},
+		"more than a day on servers":                  {lost: 2, each: day / 3, runs: day/3 + time.Minute, cause: lost, given: "3 attempts"},
+		"more than a day in the queues of servers":    {waited: 2, each: day, runs: time.Minute, cause: lost},
+		"more than a day on one server":               {runs: day + time.Minute, cause: lost, given: "1 attempts"},
+		"attempts of other runs and segments":         {lost: 1, others: true, cause: lost},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -92,8 +94,16 @@ func TestAttemptsOfASegmentAreBounded(t *testing.T) {
 				earlier(job.NotBegun, b.ref.Run, 0)
 			}
 			attempt := made + 1
-			for n := range -c.lost {
-				earlier(job.ServerLost, b.ref.Run+n%2, 1-n%2)
+			for _, other := range []job.SegmentEndedV1{
+				{Run: b.ref.Run, Segment: 1, Attempt: 1, Outcome: job.SegmentGivenUp},
+				{Run: b.ref.Run + 1, Segment: 0, Attempt: 1, Outcome: job.SegmentGivenUp},
+				{Run: b.ref.Run, Segment: 0, Attempt: 1, Outcome: job.SegmentDone},
+				{Run: b.ref.Run, Segment: 0, Attempt: attempt, Outcome: job.SegmentGivenUp},
+			} {
+				other.Server, other.Millis, other.Cause = "other", (day + time.Minute).Milliseconds(), job.ServerLost
+				if c.others {
+					b.append(t, job.TypeSegmentEnded, other)
+				}
 			}
 			store := &losing{bench: b}
 			again, err := b.activities.FailAttempt(t.Context(), store, b.ref, server.Lease{
@@ -304,4 +314,60 @@ func TestAResultOfANewerVersionIsAnError(t *testing.T) {
 	retried(t, err)
 	_, err = activities.StoredResult([]byte(`{"failure":{"message":"broken"}}`))
 	require.ErrorContains(t, err, "broken")
+}
+
+// An outage, or an error of the program, is none of the node: nothing is recorded, and the next attempt of the activity goes on.
+func TestAnAttemptThatCannotContinueNowIsNotGivenUp(t *testing.T) {
+	t.Parallel()
+	for name, cause := range map[string]error{"an outage": errAway, "an error of the program": errors.New("a bug")} {
+		b := newBench(t, gatedPrompt, []string{"3"}, gated("")...)
+		before := b.last(t)
+		store := &losing{bench: b}
+		again, err := b.activities.FailAttempt(t.Context(), store, b.ref, server.Lease{
+			Key: server.Key{Job: b.ref.Job, Run: b.ref.Run}, Server: "first", Attempt: 1, Since: time.Now(), Fresh: true,
+		}, activities.AttemptFailure{Cause: cause})
+		require.Equal(t, cause, err, name)
+		require.Nil(t, again, name)
+		require.Nil(t, store.result, name)
+		require.Equal(t, before, b.last(t), name)
+	}
+}
+
+// A driver whose predecessor recorded a part of the end of a segment records the rest once, and then the result.
+func TestTheEndOfASegmentThatIsRecordedInPartIsCompleted(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{job.TypeSegmentPlaced, job.TypeSegmentEnded} {
+		for _, away := range []bool{false, true} {
+			b := newBench(t, gatedPrompt, []string{"3"}, gated("")...)
+			k := server.Key{Job: b.ref.Job, Run: b.ref.Run}
+			l := server.Lease{Key: k, Server: "first", Attempt: 1, Fence: 1, Since: time.Now(), Fresh: true}
+			store := newRows(b.log)
+			store.leases[k] = &l
+			data := map[string]any{
+				job.TypeSegmentPlaced: job.SegmentPlacedV1{Run: 1, Attempt: 1}, job.TypeSegmentEnded: job.SegmentEndedV1{Run: 1, Attempt: 1},
+			}[kind]
+			_, err := b.log.Append(t.Context(), eventlog.Append{
+				Stream: b.ref.Job.Stream(), Account: "a", Expected: eventlog.AnyVersion,
+				Events: []eventlog.Event{{ID: job.EventID(b.ref.Job, 1, "", 0, kind), Type: kind, Data: data}},
+			})
+			require.NoError(t, err)
+			if away {
+				b.activities.Events = &failing{b.log, -2, 0}
+			}
+			_, err = b.activities.FailAttempt(t.Context(), store, b.ref, l, activities.AttemptFailure{Cause: fault.New(fault.Invalid, "", "no")})
+			if away {
+				require.ErrorIs(t, err, errAway, kind)
+				continue
+			}
+			require.EqualError(t, err, "no", kind)
+			require.Contains(t, string(store.leases[k].Result), `"message":"no"`, kind)
+			recorded, err := b.log.ReadStream(t.Context(), b.ref.Job.Stream(), 2, 100)
+			require.NoError(t, err)
+			var kinds []string
+			for _, rec := range recorded {
+				kinds = append(kinds, rec.Type)
+			}
+			require.ElementsMatch(t, []string{job.TypeSegmentPlaced, job.TypeSegmentEnded}, kinds)
+		}
+	}
 }

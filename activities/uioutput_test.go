@@ -3,11 +3,13 @@ package activities_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/millrace-dev/millrace/activities"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/engine/node"
@@ -61,6 +63,20 @@ func TestUIOutputsOfAJobAreBounded(t *testing.T) {
 			require.Contains(t, failure.Message, "its texts and file names, ha")
 		})
 	}
+}
+
+// A node whose UI output cannot be encoded has failed: its result would lack what it shows.
+func TestANodeWhoseUIOutputCannotBeEncodedFails(t *testing.T) {
+	t.Parallel()
+	class := shows("x")
+	class.Run = func(context.Context, *node.Call) (node.Result, error) {
+		return node.Result{UI: map[string][]any{"value": {math.NaN()}}}, nil
+	}
+	b := newBench(t, showPrompt, []string{"1"}, class)
+	res := b.once(t, activities.RunParams{RunRef: b.ref, PlanHash: b.begin(t).PlanHash, Units: []int{0}})
+	require.Equal(t, "1", res.Failed)
+	require.Equal(t, []graph.UnitResult{{Unit: 0, Status: graph.Failed}}, res.Units)
+	require.Equal(t, "ServiceError", b.lastFailure(t).Failure.ExceptionType)
 }
 
 // failure is the recorded failure of a node.
