@@ -137,7 +137,7 @@ func TestPlansOfARunDoNotChange(t *testing.T) {
 	require.Empty(t, failed)
 	p := b.params(sched, graph.Batch{}, "", nil)
 	require.Len(t, p.Expansions, 2)
-	require.Equal(t, []int{1, 2}, b.activities.ExpandedNodes(t.Context(), p))
+	require.Equal(t, []int{1, 2, 1}, b.activities.ExpandedNodes(t.Context(), p))
 }
 
 func TestExpansionsAreBounded(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/comfyui"
@@ -133,15 +134,15 @@ func (g *Graph) PlanOtherwise(id job.ID) {
 	p.hash = "other"
 }
 
-// ExpandedNodes plans a run with its first expansion, then with its second, and so on. It returns the number of expanded nodes of each
-// of these plans after all have been made.
+// ExpandedNodes plans a run with its first expansion, then with its second, and so on, and at last with the first again. It returns the
+// number of expanded nodes of each of these plans after all have been made.
 func (g *Graph) ExpandedNodes(ctx context.Context, p RunParams) (counts []int) {
 	base, _ := g.plans.Get(p.Job)
 	base.latest.plan, base.latest.expansions = nil, nil
 	var plans []*planned
-	for n := range p.Expansions {
+	for n := range len(p.Expansions) + 1 {
 		some := p
-		some.Expansions = p.Expansions[:n+1]
+		some.Expansions = slices.Clone(p.Expansions[:n%len(p.Expansions)+1])
 		if plan, err := g.expandPlan(ctx, base, some); err == nil {
 			plans = append(plans, plan)
 		}

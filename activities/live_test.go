@@ -7,10 +7,12 @@ import (
 	"image/jpeg"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/millrace-dev/millrace/activities"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/raster"
@@ -95,4 +97,108 @@ func TestAListWithoutPicturesHasNoPreview(t *testing.T) {
 	_, _, failed := b.drive(t, b.begin(t), b.once)
 	require.Empty(t, failed)
 	require.Empty(t, bus.frames)
+}
+
+// Previews of a node follow each other after half a second or more. Each is of the first picture of a call, and of the last in a list.
+func TestPreviewsOfANodeAreNotTooMany(t *testing.T) {
+	t.Parallel()
+	for cost, want := range map[time.Duration][]int{200 * time.Millisecond: {20, 60}, 200*time.Millisecond - 1: nil} {
+		lists := &node.Class{
+			Name: "Lists", Module: "nodes", Outputs: []node.Output{{Type: node.Int, IsList: true}},
+			Run: func(context.Context, *node.Call) (node.Result, error) {
+				return node.Result{Outputs: []node.Value{node.List{int64(20), int64(40), int64(60), int64(80)}}}, nil
+			},
+		}
+		class := pictures("Pictures", cost, true)
+		class.Partner = true // which shows previews although it is an output
+		class.Inputs = []node.Input{{Name: "width", Type: node.Int}}
+		class.Outputs = []node.Output{{Type: node.Int}, {Type: node.Image, IsList: true}, {Type: node.Image}}
+		class.Run = func(ctx context.Context, call *node.Call) (node.Result, error) {
+			width, _ := call.Args["width"].(int64)
+			var made []node.Value
+			for _, w := range []int{10, int(width), 90} {
+				im, err := raster.Engine{}.Solid(ctx, 1, 8, w, []uint8{200, 100, 0})
+				if err != nil {
+					return node.Result{}, err
+				}
+				made = append(made, im)
+			}
+			<-time.After(250 * time.Millisecond) // of the bubble
+			return node.Result{Outputs: []node.Value{width, node.List(made[:2]), made[2]}}, nil
+		}
+		b := newBenchOf(t, job.Source{
+			Prompt:    json.RawMessage(`{"1":{"class_type":"Lists","inputs":{}},"2":{"class_type":"Pictures","inputs":{"width":["1",0]}}}`),
+			ExtraData: map[string]json.RawMessage{"preview_method": json.RawMessage(`"auto"`)},
+		}, []string{"2"}, lists, class)
+		bus := &framesBus{b: b, t: t}
+		b.activities.Bus = bus
+		plan := b.begin(t)
+		synctest.Test(t, func(t *testing.T) {
+			res, err := b.run(t.Context(), plan, 0, 1)
+			require.NoError(t, err)
+			require.Empty(t, res.Failed)
+		})
+		var widths []int
+		for _, frame := range bus.frames {
+			config, err := jpeg.DecodeConfig(bytes.NewReader(frame.Data))
+			require.NoError(t, err)
+			widths = append(widths, config.Width)
+		}
+		require.Equal(t, want, widths, cost)
+	}
+}
+
+// A very short node shows its results alone, and only after its start is recorded, since watchers ignore other nodes.
+func TestWatchersSeeWhatANodeShowsAfterItsStart(t *testing.T) {
+	t.Parallel()
+	for _, short := range []bool{false, true} {
+		for _, away := range []bool{false, true} {
+			cost := 20 * time.Millisecond
+			if short {
+				cost--
+			}
+			class := pictures("Live", cost, true)
+			class.Run = func(_ context.Context, call *node.Call) (node.Result, error) {
+				call.Live.Progress(1, 2)
+				call.Live.Preview("image/png", []byte("preview"))
+				call.Live.Picture("image/png", []byte("picture"))
+				call.Live.Text("text")
+				return node.Result{Outputs: []node.Value{nil}}, nil
+			}
+			b := newBench(t, `{"1":{"class_type":"Live","inputs":{}}}`, []string{"1"}, class)
+			bus := &framesBus{b: b, t: t}
+			b.activities.Bus = bus
+			plan := b.begin(t)
+			if away {
+				b.activities.Events = &failing{b.log, -2, 0}
+			}
+			if short && away { // the text is recorded, with the start, after the picture could not be
+				b.once(t, activities.RunParams{RunRef: b.ref, PlanHash: plan.PlanHash, Units: []int{0}})
+			} else if _, err := b.run(t.Context(), plan, 0); away {
+				retried(t, err)
+				require.Len(t, bus.frames, 1)
+				require.Equal(t, stream.FrameWaiting, bus.frames[0].Kind, "the job says that it waits for the log")
+				continue
+			} else {
+				require.NoError(t, err)
+			}
+			frame := stream.Frame{Account: "a", Job: b.ref.Job, Run: 1, Node: "1", Attempt: 1}
+			progress, preview, picture, text := frame, frame, frame, frame
+			progress.Kind, progress.Value, progress.Max = stream.FrameProgress, 1, 2
+			preview.Kind, preview.ContentType, preview.Data = stream.FramePreview, "image/png", []byte("preview")
+			picture.Kind, picture.ContentType, picture.Data = stream.FramePicture, "image/png", []byte("picture")
+			text.Kind, text.Data = stream.FrameText, []byte("text")
+			want := []stream.Frame{progress, preview, picture, text}
+			switch {
+			case short && away:
+				want = want[3:]
+			case short:
+				want = want[2:]
+			}
+			require.Equal(t, want, bus.frames)
+			for _, events := range bus.events {
+				require.Equal(t, []string{"started 1"}, events)
+			}
+		}
+	}
 }
