@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -177,13 +178,13 @@ func (g *Graph) FailAttempt(
 			return nil, err
 		}
 	}
-	_, next, err := a.failed(ctx, f.Ran, f.Cause)
+	_, next, err := a.failed(ctx, cmp.Or(f.Ran, a.running), f.Cause)
 	if next == nil {
 		return nil, err
 	}
-	wait := &server.Wait{}
-	next.change(wait)
-	return wait, err
+	wait := a.wait
+	next.change(&wait)
+	return &wait, err
 }
 
 // SegmentAttempt is an attempt of a segment on a server.
@@ -209,6 +210,9 @@ func (g *Graph) Attempt(
 
 // Measure records what was learned about the server when the segment has ended.
 func (s *segmentAttempt) Measure(ctx context.Context) { s.measure(ctx) }
+
+// FreeServer frees the server for another segment while the outputs of this one are copied.
+func (s *segmentAttempt) FreeServer() { s.freeServer() }
 
 // Renew keeps the lease until ctx ends or the lease is lost.
 func (s *segmentAttempt) Renew(ctx context.Context, lost context.CancelCauseFunc) {

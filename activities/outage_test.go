@@ -14,10 +14,13 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/millrace-dev/millrace/activities"
 	"github.com/millrace-dev/millrace/activities/attempt"
+	"github.com/millrace-dev/millrace/activities/nodevalue"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/fault/faulttest"
 	"github.com/millrace-dev/millrace/internal/stream"
 )
 
@@ -110,6 +113,44 @@ func (f *frames) last(t *testing.T) stream.Frame {
 	defer f.mu.Unlock()
 	require.NotEmpty(t, f.sent)
 	return f.sent[len(f.sent)-1]
+}
+
+// A batch that waits for something says at which node: the one that ran, or else its first.
+func TestABatchSaysAtWhichNodeItWaits(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		units []int
+		want  string
+	}{{[]int{0, 1}, "2"}, {[]int{1}, "2"}, {[]int{0}, ""}} {
+		last := step()
+		last.Name, last.OutputNode = "Last", true
+		last.Run = func(context.Context, *node.Call) (node.Result, error) {
+			return node.Result{}, fault.New(fault.Unavailable, "", "its bucket is away")
+		}
+		b := newBench(t, `{"1":{"class_type":"Step","inputs":{}},"2":{"class_type":"Last","inputs":{"in":["1",0]}}}`, []string{"2"}, step(), last)
+		bus := &frames{}
+		b.activities.Bus = bus
+		plan := b.begin(t)
+		p := activities.RunParams{RunRef: b.ref, PlanHash: plan.PlanHash, Units: c.units}
+		message := "its bucket is away"
+		if len(c.units) == 1 {
+			ref, err := b.activities.Values.Put(t.Context(), b.ref.Job, []any{"x"})
+			require.NoError(t, err)
+			store := &faulttest.Calls{Fail: 1}
+			b.activities.Values = nodevalue.New(failingBlobs{b.activities.Sources.Blobs, store}, 1<<20, 1<<20, time.Minute)
+			p.Inputs, message = []activities.Input{{Unit: 0, Values: []string{ref}}}, faulttest.ErrAway.Message
+		}
+		_, err := b.batch(t, p)
+		if c.want == "" {
+			require.NoError(t, err)
+			require.Empty(t, bus.sent)
+			continue
+		}
+		retried(t, err)
+		require.Equal(t, []stream.Frame{{
+			Account: "a", Job: b.ref.Job, Run: 1, Node: c.want, Attempt: 1, Kind: stream.FrameWaiting, Data: []byte(message),
+		}}, bus.sent)
+	}
 }
 
 // What a node needs is away, for however long and however often: the node has not failed.

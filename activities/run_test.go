@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -228,6 +229,63 @@ func TestAnInterruptedBatchRecordsItsFinishedNodes(t *testing.T) {
 				want = nil
 			}
 			require.Equal(t, want, b.events(t))
+		})
+	}
+}
+
+// The last batch ends its run if all of its nodes are done, and only then.
+func TestARunEndsWithItsLastBatch(t *testing.T) {
+	t.Parallel()
+	lost := []activities.Input{{Unit: 0, Values: []string{"blake3:" + strings.Repeat("07", 32)}}}
+	for name, c := range map[string]struct {
+		err    error // of the node
+		inputs []activities.Input
+		cancel bool
+		want   activities.RunResult
+		ends   bool
+	}{
+		"done": {nil, nil, false, activities.RunResult{Units: []graph.UnitResult{{Unit: 1, Status: graph.Done}}, Ended: true}, true},
+		"failed": {fault.New(fault.Invalid, "", "no"), nil, false, activities.RunResult{
+			Units: []graph.UnitResult{{Unit: 1, Status: graph.Failed}}, Failed: "2", Version: 4,
+		}, false},
+		"away": {errAway, nil, false, activities.RunResult{}, false},
+		"canceled": {errors.New("interrupted"), nil, true, activities.RunResult{
+			Stopped: true, At: &job.NodeRef{Node: "2", Class: "Last"}, Version: 3,
+		}, false},
+		"lost input": {nil, lost, false, activities.RunResult{Lost: []int{0}}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			first, last := step(), step()
+			last.Name, last.OutputNode = "Last", true
+			b := newBench(t, `{"1":{"class_type":"Step","inputs":{}},"2":{"class_type":"Last","inputs":{"in":["1",0]}}}`, []string{"2"}, first, last)
+			last.Run = func(ctx context.Context, _ *node.Call) (node.Result, error) {
+				if c.cancel {
+					b.stops.Observe([]eventlog.Recorded{{Type: job.TypeCancelRequested, Stream: b.ref.Job.Stream()}})
+					<-ctx.Done()
+				}
+				return node.Result{Outputs: []node.Value{nil}}, c.err
+			}
+			b.activities.Jobs, b.activities.Tiers = ends{b.log}, noLimits{}
+			plan := b.begin(t)
+			ref, err := b.activities.Values.Put(t.Context(), b.ref.Job, []any{"x"})
+			require.NoError(t, err)
+			inputs := []activities.Input{{Unit: 0, Values: []string{ref}}}
+			if c.inputs != nil {
+				inputs = c.inputs
+			}
+			res, err := b.batch(t, activities.RunParams{
+				RunRef: b.ref, PlanHash: plan.PlanHash, Units: []int{1}, Inputs: inputs, Last: true, Stored: []string{ref},
+			})
+			if errors.Is(c.err, errAway) {
+				retried(t, err)
+			} else {
+				require.NoError(t, err)
+			}
+			require.Equal(t, c.want, res)
+			_, succeeded := b.last(t).(job.SucceededV1)
+			require.Equal(t, c.ends, succeeded)
+			require.Equal(t, !c.ends, b.activities.Values.Has(t.Context(), []string{ref}), "values that no node reads are deleted with the end")
 		})
 	}
 }

@@ -159,6 +159,27 @@ func TestTheEndOfACanceledSegmentIsRecorded(t *testing.T) {
 	}
 }
 
+// The time of an attempt on its server is that until the server was free for another segment.
+func TestTheTimeOnAServerEndsWhenItIsFree(t *testing.T) {
+	t.Parallel()
+	for free, millis := range map[bool]int64{false: 8000, true: 3000} {
+		b := newBench(t, gatedPrompt, []string{"3"}, gated("")...)
+		began := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // when bubbles begin
+		a := b.attempt(t, &leases{}, server.Lease{Attempt: 1, Fresh: true, Since: began})
+		synctest.Test(t, func(t *testing.T) {
+			<-time.After(3 * time.Second) // of the bubble
+			if free {
+				a.FreeServer()
+			}
+			<-time.After(5 * time.Second)
+			require.ErrorIs(t, a.Cancel(t.Context(), endless{}), activities.ErrStopped)
+			ended, ok := b.last(t).(job.SegmentEndedV1)
+			require.True(t, ok)
+			require.Equal(t, millis, ended.Millis)
+		})
+	}
+}
+
 // How long models took to load is learned where a segment has some.
 func TestTheTimeToLoadIsLearned(t *testing.T) {
 	t.Parallel()

@@ -208,7 +208,8 @@ func TestTheNextAttemptDependsOnTheFailure(t *testing.T) {
 			cause: memory, past: []job.SegmentEndedV1{past(job.NoMemory, "second", "")}, want: &server.Wait{Only: "first"}, freed: 1,
 		},
 		"lost on this one before": {
-			cause: memory, past: []job.SegmentEndedV1{past(job.ServerLost, "first", "")}, want: &server.Wait{Only: "first"}, freed: 1,
+			cause: memory, past: []job.SegmentEndedV1{past(job.ServerLost, "first", "")}, freed: 1,
+			want: &server.Wait{Only: "first", Avoid: []server.ID{"first"}},
 		},
 		"a device failed": {cause: device, want: &server.Wait{Avoid: []server.ID{"first"}}},
 		"a device failed again": {
@@ -223,7 +224,16 @@ func TestTheNextAttemptDependsOnTheFailure(t *testing.T) {
 			cause: lost, ran: "5", past: []job.SegmentEndedV1{past(job.ServerLost, "gone", "5")}, says: "two servers were lost",
 		},
 		"two servers lost while another ran": {
-			cause: lost, ran: "5", past: []job.SegmentEndedV1{past(job.ServerLost, "gone", "4")}, want: &server.Wait{Avoid: []server.ID{"first"}},
+			cause: lost, ran: "5", past: []job.SegmentEndedV1{past(job.ServerLost, "gone", "4")},
+			want: &server.Wait{Avoid: []server.ID{"gone", "first"}},
+		},
+		"servers lost while others ran": {
+			cause: lost, ran: "5",
+			past: []job.SegmentEndedV1{
+				past(job.ServerLost, "gone", "4"), past(job.NodeHung, "gone", "5"), past(job.OutputRefused, "too", "5"),
+				past(job.MachineFailed, "third", "5"), past(job.NotBegun, "fourth", ""), past(job.Interrupted, "kept", "5"),
+			},
+			want: &server.Wait{Avoid: []server.ID{"gone", "too", "third", "fourth", "first"}},
 		},
 		"lost after another failure": {
 			cause: lost, ran: "5", past: []job.SegmentEndedV1{past(job.NoMemory, "gone", "5")}, want: &server.Wait{Avoid: []server.ID{"first"}},
@@ -291,6 +301,35 @@ func TestAFailureNamesTheNodeThatBeganLast(t *testing.T) {
 		var result struct{ Failure job.Failure }
 		require.NoError(t, json.Unmarshal(store.result, &result))
 		require.Equal(t, named, result.Failure.Node)
+	}
+}
+
+// A driver that continues an attempt knows from the log which node ran last, unless the attempt is new or the node is another's.
+func TestADriverKnowsTheNodeThatRanBefore(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		started job.NodeStartedV1
+		fresh   bool
+		ran     string
+	}{
+		"a node": {job.NodeStartedV1{Run: 1, Node: "5", Attempt: 2}, false, "5"},
+		"a node of an expansion": {
+			job.NodeStartedV1{Run: 1, Node: "5.0.0.1", Attempt: 2, Within: &job.Expansion{Parent: "5", Real: "5"}}, false, "5",
+		},
+		"of another run":            {job.NodeStartedV1{Run: 2, Node: "5", Attempt: 2}, false, ""},
+		"of an earlier attempt":     {job.NodeStartedV1{Run: 1, Node: "5", Attempt: 1}, false, ""},
+		"of another segment":        {job.NodeStartedV1{Run: 1, Node: "4", Attempt: 2}, false, ""},
+		"of an attempt that is new": {job.NodeStartedV1{Run: 1, Node: "5", Attempt: 2}, true, ""},
+	} {
+		b := newBench(t, gatedPrompt, []string{"3"}, gated("")...)
+		b.append(t, job.TypeNodeStarted, c.started)
+		_, err := b.activities.FailAttempt(t.Context(), &losing{bench: b}, b.ref, server.Lease{
+			Key: server.Key{Job: b.ref.Job, Run: b.ref.Run}, Server: "first", Attempt: 2, Since: time.Now(), Fresh: c.fresh,
+		}, activities.AttemptFailure{Cause: fault.New(fault.Unavailable, fault.CodeServerGivenUp, "the server is lost")})
+		require.NoError(t, err, name)
+		ended, ok := b.last(t).(job.SegmentEndedV1)
+		require.True(t, ok, name)
+		require.Equal(t, c.ran, ended.Ran, name)
 	}
 }
 

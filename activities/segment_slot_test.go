@@ -125,7 +125,7 @@ func TestAServerIsGivenBackForWantOfASlot(t *testing.T) {
 		ctx, stop := context.WithCancelCause(t.Context())
 		s := &stopping{&slot{bench: b, t: t, free: c.free}, stop}
 		if !c.free {
-			s.refusals = 1
+			s.refusals = 3
 		}
 		store := &lost{stop: func(error) {}}
 		require.ErrorIs(t, b.activities.RunWithSlots(ctx, store, b.ref, s), activities.ErrStopped, name)
