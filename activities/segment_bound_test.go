@@ -304,6 +304,54 @@ func TestAFailureNamesTheNodeThatBeganLast(t *testing.T) {
 	}
 }
 
+// judging is a store that learns what came of segments on servers, or fails to.
+type judging struct {
+	losing
+	err      error
+	outcomes []server.Outcome
+}
+
+func (j *judging) RecordOutcome(_ context.Context, _ server.ID, o server.Outcome) error {
+	j.outcomes = append(j.outcomes, o)
+	return j.err
+}
+
+// What a failed attempt says of its server is recorded first. During an outage the attempt is judged again; any other error of the store
+// does not stop the segment.
+func TestAFailedAttemptSaysSomethingOfItsServer(t *testing.T) {
+	t.Parallel()
+	lost := fault.New(fault.Unavailable, fault.CodeServerGivenUp, "the server is lost")
+	interrupted := fault.New(fault.Conflict, fault.CodeServerInterrupted, "interrupted")
+	for name, c := range map[string]struct {
+		cause, err error
+		again      bool
+		outcomes   int
+	}{
+		"it is recorded":               {lost, nil, true, 1},
+		"it cannot be recorded now":    {lost, errAway, false, 1},
+		"it cannot be recorded":        {lost, errors.New("a bug"), true, 1},
+		"the server is not the reason": {interrupted, errAway, true, 0},
+	} {
+		b := newBench(t, gatedPrompt, []string{"3"}, gated("")...)
+		before := b.last(t)
+		store := &judging{losing: losing{bench: b}, err: c.err}
+		again, err := b.activities.FailAttempt(t.Context(), store, b.ref, server.Lease{
+			Key: server.Key{Job: b.ref.Job, Run: b.ref.Run}, Server: "first", Attempt: 1, Since: time.Now(), Fresh: true,
+		}, activities.AttemptFailure{Cause: c.cause})
+		require.Equal(t, c.again, again != nil, name)
+		require.Len(t, store.outcomes, c.outcomes, name)
+		for _, o := range store.outcomes {
+			require.Equal(t, server.Outcome{Job: b.ref.Job, Problem: "the server is lost"}, o, name)
+		}
+		if !c.again {
+			require.ErrorIs(t, err, c.err, name)
+			require.Equal(t, before, b.last(t), name)
+			continue
+		}
+		require.NoError(t, err, name)
+	}
+}
+
 // A driver that continues an attempt knows from the log which node ran last, unless the attempt is new or the node is another's.
 func TestADriverKnowsTheNodeThatRanBefore(t *testing.T) {
 	t.Parallel()
