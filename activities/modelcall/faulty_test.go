@@ -223,6 +223,11 @@ func (p *provider) account(t *testing.T) string {
 		raw, err := json.Marshal(data)
 		require.NoError(t, err)
 		out = append(out, rec.Type+" "+string(raw))
+		switch rec.Type {
+		case call.TypeDispatching, call.TypeRerouted, call.TypeRepeated, call.TypeProviderAccepted:
+			require.Equal(t, "this", rec.Meta.Actor, rec.Type)
+			require.Equal(t, call.EventID(id, 0, rec.Type), rec.ID, "another attempt records the same event")
+		}
 	}
 	e := p.ended
 	out = append(out, fmt.Sprintf("ended: %s, release key %t, charged %s, reservation %v, keep %d, actor %s", e.Type, e.ReleaseKey,

@@ -83,6 +83,7 @@ var eventTypes = map[string]func(any) bool{
 	call.TypeRerouted:         func(d any) bool { _, ok := d.(call.ReroutedV1); return ok },
 	call.TypeProviderAccepted: func(d any) bool { _, ok := d.(call.ProviderAcceptedV1); return ok },
 	call.TypeAnswered:         func(d any) bool { _, ok := d.(call.AnsweredV1); return ok },
+	call.TypeRepeated:         func(d any) bool { _, ok := d.(call.RepeatedV1); return ok },
 	call.TypeCancelRequested:  func(d any) bool { _, ok := d.(call.CancelRequestedV1); return ok },
 }
 
@@ -142,7 +143,8 @@ func (l *line) Total(string) time.Duration                      { return time.Ho
 func (l *line) Host(context.Context, call.Call) (call.HostedV1, error) { return l.hosted, nil }
 
 func (l *line) CallLimits(context.Context, string) (call.Limits, error) { return call.Limits{}, nil }
-func (l *line) CallBounds(string) call.Limits                           { return call.Limits{} }
+
+func (l *line) CallBounds(string) call.Limits { return call.Limits{Backlog: 7} }
 
 // state returns the call as the log has it, and its answer.
 func (l *line) state() (call.Call, string) {
@@ -162,8 +164,10 @@ func (l *line) state() (call.Call, string) {
 // disk is a store of blobs that has no space for some writes and some commits at first. It counts what was not closed.
 type disk struct {
 	*mem.Store
-	creates, writes, commits int // that fail
-	repeated                 int // commits of a writer after one that failed
+	creates, writes, commits int  // that fail
+	repeated                 int  // commits of a writer after one that failed
+	opens, reads             int  // of blobs, and of staged bytes, that fail
+	garbled                  bool // staged bytes are not those that were written
 	open                     atomic.Int64
 }
 
@@ -179,6 +183,9 @@ func (d *disk) Create(ctx context.Context, how blob.Durability) (blob.Writer, er
 }
 
 func (d *disk) Open(ctx context.Context, ref blob.Ref) (blob.Reader, error) {
+	if d.opens--; d.opens >= 0 {
+		return nil, errFull
+	}
 	r, err := d.Store.Open(ctx, ref)
 	if err == nil {
 		d.open.Add(1)
@@ -210,6 +217,17 @@ func (w *onDisk) Write(p []byte) (int, error) {
 		return n, errFull
 	}
 	return w.Writer.Write(p)
+}
+
+func (w *onDisk) ReadAt(p []byte, at int64) (int, error) {
+	if w.disk.reads--; w.disk.reads >= 0 {
+		return 0, errFull
+	}
+	n, err := w.Writer.ReadAt(p, at)
+	if w.disk.garbled {
+		clear(p[:n])
+	}
+	return n, err
 }
 
 func (w *onDisk) Commit(ctx context.Context) (blob.Stored, error) {
@@ -340,16 +358,27 @@ func TestACallIsNotSent(t *testing.T) {
 				if c.outage {
 					require.ErrorIs(t, err, errFull)
 					l.SetAlive(true)
-					_, err := l.Prepare(t.Context(), l.run)
+					attempt, err := l.Prepare(t.Context(), l.run)
 					require.Equal(t, deps.Space != nil, err != nil, "a later attempt is made anew: %v", err)
+					require.Equal(t, deps.Space == nil, attempt != nil)
 					return
 				}
 				if c.fails != "" {
 					require.ErrorContains(t, err, c.fails)
+					_, _ = l.Activities.Dispatch(t.Context(), l.run) // does not wait for the attempt that failed
+					require.Empty(t, l.sent)
 					return
 				}
 				require.NoError(t, err)
 				require.Equal(t, c.want, step)
+				if c.want.Outcome == modelcall.OutcomeFailed {
+					require.Equal(t, call.Ending{
+						Run: l.run, Type: call.TypeFailed, ReleaseKey: true, Limits: call.Limits{Backlog: 7}, Actor: "this",
+						Data: call.FailedV1{Model: "sim/echo", Unsent: true, Failure: call.Failure{
+							Type: call.InternalError, Detail: "the router failed before it sent the request; the same request may be sent again",
+						}},
+					}, l.ended)
+				}
 			})
 		})
 	}
@@ -420,11 +449,14 @@ func TestAGenerationIsPolled(t *testing.T) {
 		change   func(*line)
 		want     modelcall.Step
 	}{
-		"no pause":  {pending(0), false, nil, wait(2*time.Second, false)},
-		"a pause":   {pending(7 * time.Second), false, nil, wait(7*time.Second, false)},
-		"canceled":  {pending(7 * time.Second), true, nil, wait(7*time.Second, true)},
-		"no answer": {silent, false, nil, wait(2*time.Second, false)},
-		"an answer": {answered, false, nil, modelcall.Step{Next: modelcall.NextNothing, Outcome: modelcall.OutcomeSucceeded}},
+		"no space for a file":    {nil, false, func(l *line) { l.disk.creates = 1 }, wait(2*time.Second, false)},
+		"no space for an answer": {answered, false, func(l *line) { l.disk.commits = 1 }, wait(2*time.Second, false)},
+		"a request not readable": {nil, false, func(l *line) { l.disk.opens = 1 }, wait(2*time.Second, false)},
+		"no pause":               {pending(0), false, nil, wait(2*time.Second, false)},
+		"a pause":                {pending(7 * time.Second), false, nil, wait(7*time.Second, false)},
+		"canceled":               {pending(7 * time.Second), true, nil, wait(7*time.Second, true)},
+		"no answer":              {silent, false, nil, wait(2*time.Second, false)},
+		"an answer":              {answered, false, nil, modelcall.Step{Next: modelcall.NextNothing, Outcome: modelcall.OutcomeSucceeded}},
 		"one to host": {func(_ call.Conversation, sink io.Writer) (call.Exchange, error) {
 			out, err := answers("x")(sink)
 			out.Host = true
@@ -435,6 +467,8 @@ func TestAGenerationIsPolled(t *testing.T) {
 			read, err := io.ReadAll(conv.Body)
 			require.Error(t, err)
 			require.Empty(t, read)
+			_, err = conv.Body.Seek(0, io.SeekStart)
+			require.Error(t, err)
 			return answers("x")(sink)
 		}, false, func(l *line) { l.run.Request.Ref = blob.Sum([]byte("lost")) }, modelcall.Step{
 			Next: modelcall.NextNothing, Outcome: modelcall.OutcomeSucceeded,
@@ -458,9 +492,13 @@ func TestAGenerationIsPolled(t *testing.T) {
 			step, err := l.Activities.Poll(t.Context(), l.run)
 			require.NoError(t, err)
 			require.Equal(t, c.want, step)
+			require.Zero(t, l.disk.open.Load())
+			if c.poll == nil {
+				require.Empty(t, servers)
+				return
+			}
 			require.Equal(t, []string{"second"}, servers)
 			require.Equal(t, []string{"h"}, handles)
-			require.Zero(t, l.disk.open.Load())
 			if done, ok := l.ended.Data.(call.SucceededV1); ok {
 				require.Equal(t, "second", done.Fallback)
 			}
@@ -509,18 +547,22 @@ func TestAStoppedGenerationIsCanceledUnlessItIsDone(t *testing.T) {
 	}
 }
 
-// An answer whose files are not copied is delivered as it is, once.
+// An answer whose files are not copied is delivered as it is, once. It can be given again for its key if it names no file.
 func TestAnAnswerIsDeliveredOnce(t *testing.T) {
 	t.Parallel()
-	l := newLine(t, nil, call.DispatchingV1{Run: 1, Token: "t", Worker: "this"})
-	l.append(call.AnsweredV1{Answer: l.run.Request, Price: 5})
-	for range 2 {
-		step, err := l.Deliver(t.Context(), l.run)
-		require.NoError(t, err)
-		require.Equal(t, modelcall.Step{Next: modelcall.NextNothing, Outcome: modelcall.OutcomeSucceeded}, step)
+	for _, linked := range []bool{false, true} {
+		l := newLine(t, nil, call.DispatchingV1{Run: 1, Token: "t", Worker: "this"})
+		l.append(call.AnsweredV1{Answer: l.run.Request, Price: 5, Linked: linked})
+		for range 2 {
+			step, err := l.Deliver(t.Context(), l.run)
+			require.NoError(t, err)
+			require.Equal(t, modelcall.Step{Next: modelcall.NextNothing, Outcome: modelcall.OutcomeSucceeded}, step)
+		}
+		require.Equal(t, call.Ending{
+			Run: l.run, Type: call.TypeSucceeded, Charged: 5, Keep: []call.Body{l.run.Request}, Limits: call.Limits{Backlog: 7}, Actor: "this",
+			Data: call.SucceededV1{Model: "sim/echo", Answer: l.run.Request, Charged: 5, Replayable: !linked},
+		}, l.ended)
 	}
-	state, _ := l.state()
-	require.EqualValues(t, 5, *state.Charged)
 }
 
 // An answer can be given again for its key if all the files that it names are here.
