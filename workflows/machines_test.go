@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
@@ -64,6 +65,10 @@ func TestAPoolCarriesOutItsOrders(t *testing.T) {
 			var again *workflow.ContinueAsNewError
 			require.ErrorAs(t, env.GetWorkflowError(), &again)
 			require.Equal(t, workflows.RunPoolName, again.WorkflowType.Name)
+			require.Equal(t, 200, round)
+			var params workflows.RunPoolParams
+			require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(again.Input, &params))
+			require.Equal(t, workflows.RunPoolParams{Pool: "p"}, params)
 		})
 	}
 }

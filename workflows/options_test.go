@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 
 	"github.com/millrace-dev/millrace/activities"
@@ -69,6 +70,11 @@ func TestTheLimitsOfActivities(t *testing.T) {
 	long := limits{"", never + 1, 2 * time.Hour, decade, 10 * time.Second}
 	short, partners, segments := long, long, long
 	short.queue, partners.queue, segments.queue, segments.start = workflows.ShortQueue, workflows.PartnerQueue, workflows.SegmentQueue, 30*day
+	policies := map[int]temporal.RetryPolicy{
+		never + 1: {InitialInterval: 100 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 10 * time.Second},
+		3:         {InitialInterval: time.Second, BackoffCoefficient: 4, MaximumAttempts: 3},
+		4:         {InitialInterval: 2 * time.Second, BackoffCoefficient: 2, MaximumAttempts: 4},
+	}
 	for name, c := range map[string]struct {
 		workflow, params any
 		stubs            map[string]any
@@ -147,11 +153,12 @@ func TestTheLimitsOfActivities(t *testing.T) {
 				env.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
 			}
 			var mu sync.Mutex // guards found
-			found := map[string]limits{}
+			found, retries := map[string]limits{}, map[string]*temporal.RetryPolicy{}
 			note := func(info *activity.Info) {
 				mu.Lock()
 				defer mu.Unlock()
 				l := found[info.ActivityType.Name]
+				retries[info.ActivityType.Name] = info.RetryPolicy
 				found[info.ActivityType.Name] = limits{
 					strings.TrimPrefix(info.TaskQueue, "default-test-taskqueue"), l.attempts + 1, info.StartToCloseTimeout,
 					info.ScheduleToCloseTimeout, info.HeartbeatTimeout,
@@ -164,6 +171,13 @@ func TestTheLimitsOfActivities(t *testing.T) {
 			require.NoError(t, env.GetWorkflowError())
 			for name, want := range c.want {
 				require.Equal(t, want, found[name], name)
+				if policy, known := policies[want.attempts]; known && retries[name] != nil { // local activities do not say theirs
+					got := *retries[name]
+					if policy.MaximumInterval == 0 {
+						got.MaximumInterval = 0 // not set
+					}
+					require.Equal(t, policy, got, name)
+				}
 			}
 			require.Len(t, found, len(c.stubs))
 		})

@@ -60,20 +60,25 @@ func TestASweepEndsAtItsAssets(t *testing.T) {
 	t.Parallel()
 	fails := func(text string) error { return temporal.NewNonRetryableApplicationError(text, "x", errors.New("x")) }
 	for name, c := range map[string]struct {
-		jobs, assets error
-		order        []string
-		says         []string
+		jobs, assets, blobs error
+
+		order []string
+		says  []string
 	}{
-		"assets fail":          {nil, fails("no assets"), []string{"jobs", "assets"}, []string{"no assets"}},
-		"jobs and assets fail": {fails("no jobs"), fails("no assets"), []string{"jobs", "assets"}, []string{"no jobs", "no assets"}},
-		"canceled":             {temporal.NewCanceledError(), nil, []string{"jobs"}, []string{"canceled"}},
+		"assets fail":          {nil, fails("no assets"), nil, []string{"jobs", "assets"}, []string{"no assets"}},
+		"jobs and assets fail": {fails("no jobs"), fails("no assets"), nil, []string{"jobs", "assets"}, []string{"no jobs", "no assets"}},
+		"blobs fail":           {nil, nil, fails("no blobs"), []string{"jobs", "assets", "blobs"}, []string{"no blobs"}},
+		"jobs and blobs fail": {
+			fails("no jobs"), nil, fails("no blobs"), []string{"jobs", "assets", "blobs"}, []string{"no jobs", "no blobs"},
+		},
+		"canceled": {temporal.NewCanceledError(), nil, nil, []string{"jobs"}, []string{"canceled"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			env := (&testsuite.WorkflowTestSuite{}).NewTestWorkflowEnvironment()
 			env.SetTestTimeout(time.Minute) // three seconds otherwise
 			var order []string
-			for step, err := range map[string]error{"ExpireJobs": c.jobs, "ExpireAssets": c.assets, "CollectBlobs": nil} {
+			for step, err := range map[string]error{"ExpireJobs": c.jobs, "ExpireAssets": c.assets, "CollectBlobs": c.blobs} {
 				env.RegisterActivityWithOptions(func(context.Context) error {
 					order = append(order, map[string]string{"ExpireJobs": "jobs", "ExpireAssets": "assets", "CollectBlobs": "blobs"}[step])
 					return err

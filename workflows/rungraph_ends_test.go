@@ -166,28 +166,47 @@ func TestTheEndOfARunIsDescribed(t *testing.T) {
 	}
 	planned := activities.BeginResult{PlanHash: "p", Shape: steps(), Class: "KSampler", Surface: job.SurfaceV2}
 	for name, c := range map[string]struct {
-		end    activities.FinishResult
-		server string
-		want   temporal.SearchAttributes
+		end      activities.FinishResult
+		server   string
+		want     temporal.SearchAttributes
+		segments []string // servers of the two segments of a run that ends with the second
 	}{
+		"its last segment ended it": {
+			activities.FinishResult{Outcome: activities.Succeeded},
+			"", attributes(workflows.ServerAttribute.ValueSet("two")),
+			[]string{"one", "two"},
+		},
+		"its last segment is of no server": {
+			activities.FinishResult{Outcome: activities.Succeeded},
+			"", attributes(workflows.ServerAttribute.ValueSet("one")),
+			[]string{"one", ""},
+		},
 		"it succeeded on a server": {
-			activities.FinishResult{Outcome: activities.Succeeded}, "one", attributes(workflows.ServerAttribute.ValueSet("one")),
+			activities.FinishResult{Outcome: activities.Succeeded}, "one", attributes(workflows.ServerAttribute.ValueSet("one")), nil,
 		},
 		"it failed": {
 			activities.FinishResult{Outcome: activities.Failed, Node: "5", Type: "OOMError"},
 			"",
-			attributes(workflows.OutcomeAttribute.ValueSet("OOMError")),
+			attributes(workflows.OutcomeAttribute.ValueSet("OOMError")), nil,
 		},
 		"it was canceled": {
-			activities.FinishResult{Outcome: activities.Canceled}, "", attributes(workflows.OutcomeAttribute.ValueSet("canceled")),
+			activities.FinishResult{Outcome: activities.Canceled}, "", attributes(workflows.OutcomeAttribute.ValueSet("canceled")), nil,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := &engine{ended: &c.end, begin: plans(planned)}
+			if c.segments != nil {
+				e.begin = plans(activities.BeginResult{PlanHash: "p", Class: "KSampler", Surface: job.SurfaceV2, Shape: graph.Shape{Units: []graph.Unit{
+					{Segment: true}, {Segment: true, Deps: []int{0}, Output: true},
+				}}})
+			}
 			e.run = func(p activities.RunParams) (activities.RunResult, error) {
 				res := done(p)
 				res.Server = c.server
+				if c.segments != nil {
+					res.Server, res.Ended = c.segments[p.Units[0]], p.Last
+				}
 				return res, nil
 			}
 			env := e.environment()

@@ -122,11 +122,14 @@ func TestACallTakesItsSteps(t *testing.T) {
 			if c.canceled > 0 {
 				calls.env.RegisterDelayedCallback(calls.env.CancelWorkflow, c.canceled)
 			}
+			timers := 0
+			calls.env.SetOnTimerCanceledListener(func(string) { timers++ })
 			run := call.Run{Call: call.NewID(), Account: "a", Run: 1}
 			calls.env.ExecuteWorkflow(workflows.RunModelName, workflows.RunModelParams{Run: run, Next: c.next})
 			require.True(t, calls.env.IsWorkflowCompleted())
 			require.Equal(t, c.fails, calls.env.GetWorkflowError() != nil, "%v", calls.env.GetWorkflowError())
 			require.Equal(t, c.want, calls.log)
+			require.Equal(t, c.canceled > 0, timers > 0, "a pause that is cut short leaves no timer")
 		})
 	}
 }
