@@ -330,6 +330,14 @@ func TestAnAnswerThatNamesAnAddressIsNotGivenAgain(t *testing.T) {
 	}
 }
 
+// endElsewhere ends the call as another process does that believes this one dead.
+func (l *line) endElsewhere() {
+	_, err := l.End(context.Background(), call.Ending{
+		Run: l.run, Type: call.TypeOutcomeUnknown, Data: call.OutcomeUnknownV1{Failure: call.Failure{Type: call.InternalError}},
+	})
+	require.NoError(l.t, err)
+}
+
 // A call is not sent again, to another server or to the same one, after its caller has canceled or another process has taken it over.
 func TestACallIsNotSentAgain(t *testing.T) {
 	t.Parallel()
@@ -350,6 +358,13 @@ func TestACallIsNotSentAgain(t *testing.T) {
 		"repeated by another": {
 			fails: broken, idempotent: true, meanwhile: func(l *line) { l.append(theirs) },
 			want: modelcall.Step{Next: modelcall.NextWait, After: 2 * time.Second},
+		},
+		"ended by another": {
+			fails: broken, idempotent: true, meanwhile: func(l *line) { l.endElsewhere() }, want: unknown,
+		},
+		"to its fallback, ended by another": {
+			fails: call.ErrNotSent, meanwhile: func(l *line) { l.endElsewhere() },
+			want: modelcall.Step{Next: modelcall.NextNothing, Outcome: modelcall.OutcomeFailed, Cause: call.ServiceUnavailable},
 		},
 		"no space for its answer": {fails: broken, idempotent: true, meanwhile: func(l *line) { l.disk.creates = 1 }, want: unknown},
 	} {
@@ -373,7 +388,7 @@ func TestACallIsNotSentAgain(t *testing.T) {
 	}
 }
 
-// asked is a provider that recognises a repeated request, and notes the server that it is asked about.
+// asked is a provider that recognises a repeated request, and notes what it is asked about and what it gets.
 type asked struct {
 	call.Provider
 	about *[]call.Conversation
@@ -382,6 +397,11 @@ type asked struct {
 func (a asked) Idempotent(c call.Conversation) bool {
 	*a.about = append(*a.about, c)
 	return true
+}
+
+func (a asked) Dispatch(ctx context.Context, c call.Conversation, sink io.Writer) (call.Exchange, error) {
+	*a.about = append(*a.about, c)
+	return a.Provider.Dispatch(ctx, c, sink)
 }
 
 // The request of a dead process is repeated once, at the server that had it, unless the call was canceled.
@@ -418,6 +438,7 @@ func TestTheRequestOfADeadProcessIsRepeatedAtItsServer(t *testing.T) {
 				require.Equal(t, call.Conversation{
 					Call: id, Model: "sim/echo", Catalog: "7", Route: call.Route{Server: "second", Strict: true},
 				}, about[0])
+				require.Equal(t, call.Route{Server: "second", Strict: true}, about[1].Route)
 				done, ok := l.ended.Data.(call.SucceededV1)
 				require.True(t, ok)
 				require.Equal(t, "second", done.Fallback)
