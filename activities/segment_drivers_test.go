@@ -386,7 +386,7 @@ func TestFilesOfAPromptAreRemovedFromItsServer(t *testing.T) {
 	}
 }
 
-// secretive notes what is withheld from the answers of a server.
+// secretive notes the secrets that are withheld from the answers of a server.
 type secretive struct {
 	comfyui.Server
 	withheld *[]string

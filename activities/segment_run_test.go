@@ -92,7 +92,7 @@ func (f *farm) account() string {
 	recorded, err := f.log.ReadStream(f.t.Context(), f.ref.Job.Stream(), 0, 1000)
 	require.NoError(f.t, err)
 	var nodes []string
-	succeeded := recorded[len(recorded)-1].Type == job.TypeSucceeded // otherwise a server may have failed before it told of some nodes
+	succeeded := recorded[len(recorded)-1].Type == job.TypeSucceeded // otherwise a server may have failed before it reported some nodes
 	for _, rec := range recorded {
 		data, err := f.log.Decode(rec)
 		require.NoError(f.t, err)

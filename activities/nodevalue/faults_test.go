@@ -19,7 +19,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob/blobtest/mem"
 )
 
-// failing is a store of blobs whose calls fail with its errors, and that counts what is open.
+// failing is a store of blobs whose calls fail with its errors, and that counts its open files.
 type failing struct {
 	blob.Store
 	opens, removes, stats error

@@ -34,7 +34,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob/blobtest/mem"
 )
 
-// register is the records of assets with calls that may fail. It notes what is asked and recorded.
+// register is the records of assets with calls that may fail. It notes each question and each record.
 type register struct {
 	*faulttest.Calls
 	all  map[asset.ID]asset.Asset
@@ -102,7 +102,7 @@ func (r lent) Close() error {
 	return r.Reader.Close()
 }
 
-// What is found out about an upload is recorded for that upload, and each call that fails is an error. Bytes that are lost are damaged.
+// The findings about an upload are recorded for that upload, and each call that fails is an error. Bytes that are lost are damaged.
 func TestWhatIsFoundOutIsRecordedForItsUpload(t *testing.T) {
 	t.Parallel()
 	there, lost := []byte("x"), blob.Sum([]byte("lost"))

@@ -24,7 +24,7 @@ func picture(t *testing.T, width, height int) []byte {
 	return b.Bytes()
 }
 
-// The bounds of metadata are exact, and what is wrong is named.
+// The bounds of metadata are exact, and the error names the bound.
 func TestTheBoundsOfMetadataAreExact(t *testing.T) {
 	t.Parallel()
 	const empty = len(`{"a":""}`)

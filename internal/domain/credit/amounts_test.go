@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Each event moves its amounts between what is available, reserved and spent, and an unknown one moves nothing.
+// Each event moves its amounts between the available, the reserved and the spent ones, and an unknown one moves nothing.
 func TestEachEventMovesItsAmounts(t *testing.T) {
 	t.Parallel()
 	var l credit.Ledger

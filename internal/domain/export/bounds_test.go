@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// What is wrong with a request is said, and its bounds are exact.
+// The error of an invalid request names its fault, and the bounds are exact.
 func TestTheBoundsOfARequestAreExact(t *testing.T) {
 	t.Parallel()
 	id := uuid.NewString()

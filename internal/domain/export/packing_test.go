@@ -82,7 +82,7 @@ func TestAnArchiveThatCannotBeWrittenIsAnError(t *testing.T) {
 	require.Contains(t, text, "asset a is damaged")
 }
 
-// Texts are compressed, and what is compressed already is stored; a file keeps the time of its asset.
+// Texts are compressed, and files of compressed formats are stored as they are; a file keeps the time of its asset.
 func TestOnlyTextsAreCompressed(t *testing.T) {
 	t.Parallel()
 	blobs := mem.New()

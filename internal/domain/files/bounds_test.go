@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// The bounds of names are exact, and what is wrong is said.
+// The bounds of names are exact, and the error names the bound.
 func TestTheBoundsOfNamesAreExact(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 255)
