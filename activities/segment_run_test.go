@@ -1,9 +1,7 @@
 package activities_test
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,11 +10,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/millrace-dev/millrace/activities/golden"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	sim "github.com/millrace-dev/millrace/internal/sim/comfyui"
 )
-
-var update = flag.Bool("update", false, "write the golden files of testdata/segments")
 
 // without has a server refuse graphs with a class, which it had when they were planned.
 func without(server int, class string) func(*testing.T, *farm) {
@@ -80,7 +77,7 @@ func TestASegmentComesToItsEndOnServers(t *testing.T) {
 			}
 			f.worker(f.rows)
 			f.whole()
-			golden(t, filepath.Join("testdata", "segments", strings.ReplaceAll(name, " ", "_")+".txt"), f.account())
+			golden.Compare(t, filepath.Join("testdata", "segments", strings.ReplaceAll(name, " ", "_")+".txt"), f.account())
 		})
 	}
 }
@@ -107,16 +104,4 @@ func (f *farm) account() string {
 		out = append(out, fmt.Sprint("server-", n+1, " began ", len(m.Runs()), " prompts and freed its memory ", m.Frees(), " times"))
 	}
 	return strings.Join(append(out, fmt.Sprint(waiting, " segments wait, ", running, " run\n")), "\n")
-}
-
-// golden compares a text with a file.
-func golden(t *testing.T, file, got string) {
-	t.Helper()
-	if *update {
-		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
-		require.NoError(t, os.WriteFile(file, []byte(got), 0o600))
-	}
-	want, err := os.ReadFile(file)
-	require.NoError(t, err, "-update writes it")
-	require.Equal(t, string(want), got)
 }

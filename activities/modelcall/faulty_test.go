@@ -5,10 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -19,14 +17,13 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/testsuite"
 
+	"github.com/millrace-dev/millrace/activities/golden"
 	"github.com/millrace-dev/millrace/activities/modelcall"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault/faulttest"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
-
-var update = flag.Bool("update", false, "write the golden files of testdata/calls")
 
 type failingLog struct {
 	eventlog.Store
@@ -337,7 +334,7 @@ func TestACallComesToTheSameWhateverFails(t *testing.T) {
 			for _, s := range steps {
 				fmt.Fprintln(&text, "step:", s.Next, s.After, "stop", s.Stop, s.Outcome, s.Cause)
 			}
-			golden(t, filepath.Join("testdata", "calls", strings.NewReplacer(" ", "_", ",", "").Replace(name)+".txt"), text.String()+want)
+			golden.Compare(t, filepath.Join("testdata", "calls", strings.NewReplacer(" ", "_", ",", "").Replace(name)+".txt"), text.String()+want)
 			if c.cancelAt == modelcall.NextPoll {
 				return // how often the provider is polled before the cancellation depends on what fails
 			}
@@ -347,16 +344,4 @@ func TestACallComesToTheSameWhateverFails(t *testing.T) {
 			}
 		})
 	}
-}
-
-// golden compares a text with a file.
-func golden(t *testing.T, file, got string) {
-	t.Helper()
-	if *update {
-		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
-		require.NoError(t, os.WriteFile(file, []byte(got), 0o600))
-	}
-	want, err := os.ReadFile(file)
-	require.NoError(t, err, "-update writes it")
-	require.Equal(t, string(want), got)
 }

@@ -309,17 +309,24 @@ func TestOriginalNodesRefuseWhatTheirModelsCannotTake(t *testing.T) {
 	}
 }
 
-// A list of an answer is the text of an output as JSON, as ComfyUI writes it.
+// A list of an answer is the text of an output as JSON, as ComfyUI writes it, and null is no text.
 func TestAnOriginalNodeWritesAListAsJSON(t *testing.T) {
 	t.Parallel()
 	_, classes := originals(t, func(*catalog.Model) bool { return true })
 	sound, err := media.NewSound(8000, [][]float32{make([]float32, 8000)})
 	require.NoError(t, err)
-	res, err := classes["ElevenLabsSpeechToText"].Run(t.Context(), &node.Call{
-		NodeID: "1", Files: nodetest.NewFiles(),
-		Args:   node.Args{"audio": sound, "model": "scribe_v2", "language_code": "", "num_speakers": int64(0)},
-		Models: &answers{contentType: "application/json", text: `{"text":"hello","language_code":"eng","words":[{"end":0.5,"text":"hello"}]}`},
-	})
-	require.NoError(t, err)
-	require.Equal(t, []node.Value{"hello", "eng", "[\n  {\n    \"end\": 0.5,\n    \"text\": \"hello\"\n  }\n]"}, res.Outputs)
+	for answer, want := range map[string][]node.Value{
+		`{"text":"hello","language_code":"eng","words":[{"end":0.5,"text":"hello"}]}`: {
+			"hello", "eng", "[\n  {\n    \"end\": 0.5,\n    \"text\": \"hello\"\n  }\n]",
+		},
+		`{"text":"hello","language_code":null,"words":null}`: {"hello", "", ""},
+	} {
+		res, err := classes["ElevenLabsSpeechToText"].Run(t.Context(), &node.Call{
+			NodeID: "1", Files: nodetest.NewFiles(),
+			Args:   node.Args{"audio": sound, "model": "scribe_v2", "language_code": "", "num_speakers": int64(0)},
+			Models: &answers{contentType: "application/json", text: answer},
+		})
+		require.NoError(t, err)
+		require.Equal(t, want, res.Outputs)
+	}
 }

@@ -262,19 +262,19 @@ func (x *exchange) batched(ctx context.Context, before, next []node.Value) ([]no
 }
 
 // joined joins the texts of an answer, one below the other. A list or an object becomes JSON with indents, as ComfyUI's nodes
-// write it.
+// write it; null is no text.
 func (r *reading) joined(found []any) string {
 	var texts []string
 	for _, v := range found {
-		text, ok := v.(string)
-		if !ok {
-			raw, err := json.MarshalIndent(v, "", "  ")
-			if err != nil {
-				continue // decoded JSON always encodes
+		switch v := v.(type) {
+		case nil:
+		case string:
+			texts = append(texts, v)
+		default:
+			if raw, err := json.MarshalIndent(v, "", "  "); err == nil { // decoded JSON always encodes
+				texts = append(texts, string(raw))
 			}
-			text = string(raw)
 		}
-		texts = append(texts, text)
 	}
 	return strings.Join(texts, "\n")
 }
