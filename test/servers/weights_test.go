@@ -269,15 +269,15 @@ func (s *service) fetchesWeights() {
 		o.Pack, o.Models = true, smallDisk(t, "5m")
 		m, checkpoints, label := simulate(t, o), filepath.Join(o.Models, "checkpoints"), fmt.Sprintf("server-%d", 3+i)
 		s.command("servers", "add", m.URL(), "--label", label, "--reason", "test")
-		s.await("the classes of the server", func() bool {
-			return strings.Contains(s.get("/api/object_info/LosslessSaveImage"), "image") && strings.Contains(s.get("/admin/servers"), m.URL())
-		})
 		name := fmt.Sprintf("sub/fetched%d.safetensors", i)
 		path, content := large(t, "fetched.safetensors", 3<<20)
 		s.command("weights", "put", path, "--folder", "checkpoints", "--name", name)
-		for range 2 {
-			require.Equal(t, "completed", s.ended(s.submitWith(loading(name), on(3+i))))
-		}
+		submission := map[string]any{"prompt": loading(name), "extra_data": on(3 + i)}
+		s.await("a job for the server to be accepted", func() bool {
+			status, _ := s.do(http.MethodPost, "/api/prompt", submission)
+			return status == http.StatusOK
+		})
+		require.Equal(t, "completed", s.ended(s.queue(submission)))
 		raw, err := os.ReadFile(filepath.Join(checkpoints, name))
 		require.NoError(t, err)
 		require.True(t, content == string(raw), "the content of the file")
