@@ -23,7 +23,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"slices"
 	"time"
 
 	"github.com/millrace-dev/millrace/bench/harness"
@@ -117,7 +116,7 @@ func (o options) compare(ctx context.Context, what, their string, theirs, ours s
 		}
 		rates, own, ratios = append(rates, t), append(own, m), append(ratios, m/t)
 	}
-	fmt.Printf("%-32s %-22s %8.1f/s   Millrace %8.1f/s   ratio %.2f (%.2f to %.2f)\n", what, their, harness.Median(rates),
-		harness.Median(own), harness.Median(ratios), slices.Min(ratios), slices.Max(ratios))
+	fmt.Printf("%-32s %-22s %8.1f/s   Millrace %8.1f/s   ratio %s\n", what, their, harness.Median(rates),
+		harness.Median(own), harness.Spread(ratios))
 	return nil
 }

@@ -76,17 +76,20 @@ func (b *bench) kinds() []kind {
 		{"duplicate", uploaders, func(ctx context.Context) error { return b.upload(ctx, 0, false) }},
 		{"expected", uploaders, func(ctx context.Context) error { return b.upload(ctx, 0, true) }},
 		{"call", b.clients, b.call},
-		{"plain", b.clients, b.plain}, // measured until it is accepted, as is the next
+		{"burst", b.clients, b.accepted}, // jobs of which each client waits for the acceptance only, as in the next two
+		{"plain", b.clients, b.plain},
 		{"deployed", b.clients, b.called},
 	}
 }
 
 // job runs three cheap nodes. The graph differs each time, so that the node cache has none of them.
-func (b *bench) job(ctx context.Context) error {
-	return b.jobs.One(ctx, fmt.Sprintf(`{"prompt":{
-	"1":{"class_type":"PrimitiveString","inputs":{"value":"mill %d"}},
-	"2":{"class_type":"StringConcatenate","inputs":{"string_a":["1",0],"string_b":"race","delimiter":""}},
-	"3":{"class_type":"PreviewAny","inputs":{"source":["2",0]}}}}`, b.next.Add(1)))
+func (b *bench) job(ctx context.Context) error { return b.jobs.One(ctx, b.text()) }
+
+// accepted submits such a job.
+func (b *bench) accepted(ctx context.Context) error { return b.post(ctx, "/api/prompt", b.text()) }
+
+func (b *bench) text() string {
+	return fmt.Sprintf(`{"prompt":`+shown+`}`, fmt.Sprint("mill ", b.next.Add(1)))
 }
 
 // call calls the simulated model that answers at once.

@@ -44,7 +44,12 @@ func Quantile(samples []time.Duration, q float64) time.Duration {
 // Median returns the middle of some figures, which it sorts.
 func Median(figures []float64) float64 {
 	slices.Sort(figures)
-	return figures[len(figures)/2]
+	return (figures[(len(figures)-1)/2] + figures[len(figures)/2]) / 2
+}
+
+// Spread returns the median of figures with their range, as text. It sorts them.
+func Spread(figures []float64) string {
+	return fmt.Sprintf("%.2f (%.2f to %.2f)", Median(figures), figures[0], figures[len(figures)-1])
 }
 
 // CPUOf returns the processor time that a process has used; 0 = not known. Unlike wall time, it can be compared on a

@@ -30,6 +30,7 @@ type Store struct {
 	storage *accountstore.Storage // nil = no limit
 
 	creations *eventstore.Joined[*upload]
+	savings   *eventstore.Joined[*saving]
 	questions *committer.Committer[*question]
 }
 
@@ -42,6 +43,7 @@ var (
 func New(pool *pgxpool.Pool, events *eventstore.Store) *Store {
 	s := &Store{pool: pool, events: events}
 	s.creations = eventstore.NewJoined(events, committer.Options{}, s.createAll)
+	s.savings = eventstore.NewJoined(events, committer.Options{}, s.saveAll)
 	s.questions = committer.New(committer.Options{}, s.answerAll)
 	return s
 }

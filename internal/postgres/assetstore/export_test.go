@@ -1,7 +1,12 @@
 package assetstore
 
+import "github.com/millrace-dev/millrace/internal/domain/files"
+
 // Joining returns how many new assets of an account wait to be committed together.
 func (s *Store) Joining(account string) int { return s.creations.Waiting(account) }
+
+// Saving returns how many files wait to be saved together with f.
+func (s *Store) Saving(f files.Saving) int { return s.savings.Waiting(counterOf(f)) }
 
 // Statements are the statements of joint transactions that read files, with arguments of the account acme and two files that are
 // called 77 and 78 and have these as their bytes.

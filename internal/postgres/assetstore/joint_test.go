@@ -14,6 +14,8 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/files"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/fault/pause"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
@@ -260,4 +262,62 @@ func TestEachQuestionForBytesIsAnsweredByItself(t *testing.T) {
 		}
 	}
 	asking.Wait()
+}
+
+// Files of one prefix that jobs save at the same time have one transaction, and numbers without a gap. A file that is refused takes no
+// number.
+func TestFilesOfOnePrefixThatWaitAreSavedTogether(t *testing.T) {
+	t.Parallel()
+	b := newAssets(t)
+	store := assetstore.New(b.pool, b.events)
+	saving := func(content string) files.Saving {
+		p := asset.Producer{Job: string(job.NewID()), Run: 1, Node: "9"}
+		return files.Saving{
+			Asset: asset.OutputID(p.Job, 1, "9", 0), Account: "acme", Folder: node.FolderOutput, Prefix: "a", Suffix: "_.png", Producer: p,
+			Hash: blob.Sum([]byte(content)), Size: 1, ContentType: "image/png",
+		}
+	}
+	first := saving("first")
+	saved, err := store.Save(t.Context(), first)
+	require.NoError(t, err)
+	require.Equal(t, "a_00001_.png", saved.Place.Filename)
+
+	over := saving("over")
+	_, err = b.pool.Exec(t.Context(), `insert into streams (id, account, version, closed) values ($1, 'acme', 1, true)`,
+		job.ID(over.Producer.Job).Stream())
+	require.NoError(t, err)
+	all := []files.Saving{saving("2"), first, saving("3"), over, saving("4")} // the second is repeated
+
+	tx, err := b.pool.Begin(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }) // it has ended, unless the test failed
+	_, err = tx.Exec(t.Context(), `select from file_counters for update`)
+	require.NoError(t, err)
+	var running sync.WaitGroup
+	running.Go(func() { _, _ = store.Save(t.Context(), saving("0")) }) // the others wait behind it
+	b.until(t, func() bool {
+		return b.count(t, `select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`) > 0
+	})
+	got, failed := make([]files.Entry, len(all)), make([]error, len(all))
+	for i, f := range all {
+		running.Go(func() { got[i], failed[i] = store.Save(t.Context(), f) })
+		b.until(t, func() bool { return store.Saving(f) == i+1 })
+	}
+	require.NoError(t, tx.Rollback(t.Context()))
+	running.Wait()
+	var made, streams []string
+	for i, e := range got {
+		if all[i].Asset == over.Asset {
+			require.Equal(t, fault.CodeRunOver, fault.CodeOf(failed[i]))
+			continue
+		}
+		require.NoError(t, failed[i], "%d", i)
+		require.Equal(t, all[i].Hash, e.Hash, "%d", i)
+		made = append(made, e.Place.Filename)
+		if all[i].Asset != first.Asset {
+			streams = append(streams, all[i].Asset.Stream())
+		}
+	}
+	require.ElementsMatch(t, []string{"a_00001_.png", "a_00003_.png", "a_00004_.png", "a_00005_.png"}, made, "the one that they waited for has 2")
+	require.Equal(t, 1, b.count(t, `select count(distinct xmin::text) from streams where id = any($1)`, streams), "one transaction")
 }

@@ -74,7 +74,7 @@ type assetRows struct {
 	named, open, operators                     []bool
 	deadlines                                  []*time.Time
 	widths, heights                            []int
-	jobs, nodes                                []string // of what nodes saved, which has a transaction of its own
+	jobs, nodes                                []string // of what nodes saved, which shares no transaction with anything else
 	runs, indices                              []int
 
 	chosen   [][2]string          // public ids with their assets

@@ -1,9 +1,12 @@
 package assetstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -42,56 +45,86 @@ const (
 		where account = $5 and folder = $6 and subfolder = $7 and prefix = $8 and not exists (select from files where ` + savedBy + `)`
 )
 
+// saving is the command that records a saved file. Those of one prefix that arrive during a transaction share the next one.
+type saving struct {
+	eventstore.Outcome
+	files.Saving
+	repair bool // an earlier attempt found the name in use
+	found  savingState
+	created
+}
+
+// Size implements eventstore.Command.
+func (*saving) Size() int { return rowSize }
+
+// counterOf names the counter that numbers a file, which one transaction at a time may lock.
+func counterOf(f files.Saving) string {
+	return strings.Join([]string{f.Account, string(f.Folder), f.Subfolder, f.Prefix}, "\x00")
+}
+
 // Save implements files.Store.
 func (s *Store) Save(ctx context.Context, f files.Saving) (files.Entry, error) {
 	for attempt := 1; ; attempt++ {
-		e, err := s.save(ctx, f, attempt > 1)
+		u := &saving{Saving: f, repair: attempt > 1}
+		_, err := s.savings.Do(ctx, counterOf(f), u)
 		switch {
 		case errors.Is(err, errEnded):
 			return s.alreadySaved(ctx, f.Account, f.Asset)
-		case violated(err) != "files_name" || attempt == nameAttempts:
-			return e, err
+		case violated(err) == "files_name" && attempt < nameAttempts:
+			continue
+		case err != nil:
+			return files.Entry{}, postgres.Classify(err, "save a file")
+		case len(u.found.saved) > 0:
+			return u.found.saved[0], nil
 		}
+		state, err := u.state(s)
+		if err != nil {
+			return files.Entry{}, err
+		}
+		e := entryOf(state)
+		e.CreatedAt = u.rows.createdAt.UTC()
+		return e, nil
 	}
 }
 
 // errEnded means that an earlier attempt saved the file, and the file was deleted or has expired since.
 var errEnded = errors.New("the file was saved before and has been deleted")
 
-// save is one attempt to save a file, after one that repairs the counter if its name was in use.
-func (s *Store) save(ctx context.Context, f files.Saving, repair bool) (files.Entry, error) {
-	var found savingState
-	var m created
-	_, err := s.events.Write(ctx, eventstore.Decision{
-		What: "save a file",
+// saveAll decides about files of one prefix. The streams of their jobs are locked in order.
+func (s *Store) saveAll(_ string, all []*saving) eventstore.Decision {
+	all = slices.SortedStableFunc(slices.Values(all), func(a, b *saving) int { return cmp.Compare(a.Producer.Job, b.Producer.Job) })
+	return eventstore.Decision{
+		What: "save files",
 		Read: func(q *pgx.Batch) {
-			found = savingState{}
-			found.queue(q, f, repair)
+			for _, u := range all {
+				u.found = savingState{}
+				u.found.queue(q, u.Saving, u.repair)
+			}
+			q.Queue(keepPlans)
 		},
 		Decide: func(_ context.Context, _ postgres.Tx, c *eventstore.Changes) (err error) {
-			if len(found.saved) > 0 {
+			rows := &assetRows{account: all[0].Account}
+			for _, u := range all {
+				if len(u.found.saved) > 0 {
+					continue
+				}
+				if err := u.found.check(u.Producer); err != nil {
+					return u.Fail(err)
+				}
+				if u.created, err = s.add(rows, c, u.found.row(u.Saving)); err != nil {
+					return u.Fail(err)
+				}
+			}
+			if len(rows.ids) == 0 {
 				return eventstore.ErrNothing
 			}
-			if err := found.check(f.Producer); err != nil {
-				return err
-			}
-			m, err = s.addOne(c, found.row(f), &bytesState{})
-			return err
+			rows.write(c)
+			return nil
 		},
-	})
-	if err != nil || len(found.saved) > 0 {
-		return append(found.saved, files.Entry{})[0], err
 	}
-	state, err := m.state(s)
-	if err != nil {
-		return files.Entry{}, err
-	}
-	e := entryOf(state)
-	e.CreatedAt = m.rows.createdAt.UTC()
-	return e, nil
 }
 
-// savingState is what a transaction reads that saves a file, with the counter of its prefix and the stream of its job locked, so
+// savingState is what a transaction reads about one file, with the counter of its prefix and the stream of its job locked, so
 // that the job ends before or after the save.
 type savingState struct {
 	number int64
@@ -115,7 +148,6 @@ func (l *savingState) queue(q *pgx.Batch, f files.Saving, repair bool) {
 			where s.id = $1 for share of s), false), exists (select from streams where id = $4),
 			coalesce((select public_id::text from job_public_ids where job_id = $2), '')`,
 		job.ID(p.Job).Stream(), p.Job, p.Run, f.Asset.Stream()), &l.over, &l.ended, &l.chosen)
-	q.Queue(keepPlans)
 }
 
 // check refuses an attempt that outlived its job or its run, because its file would belong to no job. It also refuses to
