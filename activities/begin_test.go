@@ -134,6 +134,47 @@ func TestABeginKeepsResults(t *testing.T) {
 	require.Equal(t, []string{"Show"}, cache.classes)
 }
 
+// unrecorded is a store that cannot record the first end of a job.
+type unrecorded struct {
+	ends
+	lost bool
+}
+
+func (u *unrecorded) End(ctx context.Context, end job.Ending) (job.Ended, error) {
+	if !u.lost {
+		u.lost = true
+		return job.Ended{}, errAway
+	}
+	return u.ends.End(ctx, end)
+}
+
+// A node whose result was kept, but whose end was not recorded, runs again in the same run: the account has not paid for it. After its
+// end was recorded, another execution of the run takes the result.
+func TestAnUnrecordedNodeIsNotCachedForItsOwnRun(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, gatedPrompt, []string{"4"}, gated("")...)
+	cache := &shelf{entries: map[nodecache.Key]nodecache.Entry{}}
+	b.activities.Cache = &nodecache.Cache{Store: cache, Bytes: 1 << 20, Age: time.Hour}
+	b.activities.Jobs, b.activities.Tiers, b.activities.FusedFor = &unrecorded{ends: ends{b.log}}, noLimits{}, time.Minute
+	env := environment(t.Context())
+	env.RegisterActivity(b.activities.Begin)
+	_, err := env.ExecuteActivity(b.activities.Begin, activities.BeginParams{RunRef: b.ref, Execution: "x"})
+	retried(t, err)
+	require.NotEmpty(t, cache.entries)
+	require.Empty(t, b.events(t))
+	require.True(t, b.beginRun(t).Ended)
+	require.False(t, b.executed(t)["4"].Cached)
+
+	again := newBench(t, gatedPrompt, []string{"4"}, gated("")...)
+	again.activities.Cache, again.activities.Jobs, again.activities.Tiers = b.activities.Cache, ends{again.log}, noLimits{}
+	for key, e := range cache.entries {
+		e.Job = string(again.ref.Job)
+		cache.entries[key] = e
+	}
+	again.append(t, job.TypeNodeExecuted, job.NodeExecutedV1{Run: 1, Node: "4", Class: "Show"})
+	require.NotEmpty(t, again.started(t).Cached)
+}
+
 // An attempt after one that was lost reads what that one may have recorded.
 func TestALaterAttemptReadsItsJob(t *testing.T) {
 	t.Parallel()

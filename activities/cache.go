@@ -63,8 +63,11 @@ func (g *Graph) cachedUnits(ctx context.Context, p *planned, state job.Job) node
 	}
 	if began {
 		p.addRecorded(hits, state)
-	} else { // an attempt of this run may have run a segment and recorded nothing: its lease ends, and is paid, with the run
-		maps.DeleteFunc(hits, func(u int, e nodecache.Entry) bool { return p.Nodes[u].Segment != nil && e.Job == string(state.ID) })
+	} else { // an attempt of this run may have run a unit and not recorded its end: the run pays for the unit, and ends its lease
+		maps.DeleteFunc(hits, func(u int, e nodecache.Entry) bool {
+			n := &p.Nodes[u]
+			return e.Job == string(state.ID) && (n.Segment != nil || !slices.Contains(state.Executed, n.ID))
+		})
 	}
 	a := nodecache.Resolve(p.Plan, hits, func(e nodecache.Entry) bool { return g.Values.Has(ctx, e.Values) })
 	for _, u := range a.Units {
