@@ -19,6 +19,7 @@ import (
 
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/httperr"
+	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
@@ -175,19 +176,20 @@ func (s *resumable) NewUpload(ctx context.Context, info handler.FileInfo) (handl
 	return &arriving{s, u, c}, refused(err)
 }
 
-// GetUpload implements handler.DataStore. Bytes that have all arrived before a crash become an asset now.
+// GetUpload implements handler.DataStore. Bytes that have all arrived before a crash become an asset now, if the caller may write.
 func (s *resumable) GetUpload(ctx context.Context, id string) (handler.Upload, error) {
 	c, _ := ctx.Value(callKey{}).(*gin.Context)
 	public, err := asset.ParsePublicID(id)
 	if err != nil {
 		return nil, handler.ErrNotFound
 	}
-	found, err := s.Resumable.Upload(ctx, edge.Caller(c).Account, public)
+	caller := edge.Caller(c)
+	found, err := s.Resumable.Upload(ctx, caller.Account, public)
 	if err != nil {
 		return nil, refused(err)
 	}
 	u := &arriving{s, found, c}
-	if found.Received == found.Size && !found.Made && c.Request.Method != http.MethodDelete {
+	if found.Received == found.Size && !found.Made && c.Request.Method != http.MethodDelete && caller.Allows(account.ScopeWrite) {
 		err = u.FinishUpload(ctx)
 	}
 	return u, err
