@@ -35,7 +35,8 @@ type follower struct {
 	status          comfyui.Status
 	progressed      time.Time // when the prompt last sent a message, or was first seen to wait or to run
 	storedFiles     int       // number of files that were kept as values
-	unreadablePolls int       // consecutive polls whose answer could not be read
+	unreadablePolls int       // polls whose answer could not be read, since the last one that was read
+	latePolls       int       // polls without an answer in time, since then
 	broken          time.Time // when the connection broke; zero = it is open
 	freed           bool
 	succeeded       bool // the server has reported success
@@ -327,8 +328,9 @@ func outlasting(ctx context.Context, grace time.Duration) (later context.Context
 	return later, func() { end(); waiting.Wait() }
 }
 
-// maxUnreadable bounds the consecutive polls whose answers cannot be read.
-const maxUnreadable = 5
+// maxUnreadable bounds the polls whose answers cannot be read, and maxLate those that get no answer in time. A server that loads a large
+// model may answer nothing for many seconds; the socket notices the loss of a server earlier than a minute.
+const maxUnreadable, maxLate = 5, 30
 
 // poll reads the state of the prompt and acts on it.
 func (f *follower) poll(ctx context.Context) (*comfyui.Outcome, error) {
@@ -343,7 +345,12 @@ func (f *follower) poll(ctx context.Context) (*comfyui.Outcome, error) {
 		if f.broken.IsZero() && fault.CodeOf(err) == fault.CodeServerUnreachable {
 			f.broken = time.Now()
 		}
-		if f.unreadablePolls++; fault.CodeOf(err) != fault.CodeServerLost && f.unreadablePolls > maxUnreadable {
+		if within.Err() != nil {
+			f.latePolls++
+		} else if fault.CodeOf(err) != fault.CodeServerLost {
+			f.unreadablePolls++
+		}
+		if f.unreadablePolls > maxUnreadable || f.latePolls > maxLate {
 			return nil, fault.Wrap(err, fault.Unavailable, fault.CodeServerGivenUp, "the server does not report the state of the prompt: %s",
 				err.Error())
 		}
@@ -352,7 +359,7 @@ func (f *follower) poll(ctx context.Context) (*comfyui.Outcome, error) {
 		}
 		return nil, nil //nolint:nilnil // not known yet
 	}
-	f.broken, f.unreadablePolls = time.Time{}, 0
+	f.broken, f.unreadablePolls, f.latePolls = time.Time{}, 0, 0
 	switch state.Status {
 	case comfyui.Unknown:
 		if f.exists { // the server was restarted

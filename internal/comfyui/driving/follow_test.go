@@ -229,21 +229,25 @@ func TestAStepIsReportedOnce(t *testing.T) {
 	require.Equal(t, []string{"5 1/3", "5 2/3", "5 3/3"}, r.got.steps)
 }
 
-// garbled is a server that returns unreadable states of a prompt for a while.
+// garbled is a server that returns unreadable states of a prompt, or none in time, for a while.
 type garbled struct {
 	comfyui.Server
 	left atomic.Int32
+	late bool
 }
 
 // Find implements comfyui.Server.
 func (g *garbled) Find(ctx context.Context, id comfyui.PromptID) (comfyui.State, error) {
-	if g.left.Add(-1) >= 0 {
-		return comfyui.State{}, fault.New(fault.Unavailable, fault.CodeServerGarbage, "not now")
+	if g.left.Add(-1) < 0 {
+		return g.Server.Find(ctx, id)
 	}
-	return g.Server.Find(ctx, id)
+	if g.late {
+		<-ctx.Done()
+		return comfyui.State{}, ctx.Err()
+	}
+	return comfyui.State{}, fault.New(fault.Unavailable, fault.CodeServerGarbage, "not now")
 }
 
-// A driver that takes over a prompt keeps polling it, even if the first answer cannot be read and no message follows.
 // A prompt that waits behind another program's is given up after the time limit, as one that was not begun.
 func TestPromptThatIsNotBegunIsGivenUp(t *testing.T) {
 	t.Parallel()
@@ -260,16 +264,28 @@ func TestPromptThatIsNotBegunIsGivenUp(t *testing.T) {
 	require.ErrorIs(t, second.run(sampled(2), "7"), driving.ErrNotBegun)
 }
 
+// A driver that takes over a prompt keeps polling it, even if the first answers cannot be read, or are late, and no message follows.
 func TestTakenOverPromptIsPolledAgain(t *testing.T) {
 	t.Parallel()
-	r := simulated(t, sim.Options{})
-	s := &garbled{Server: r.server}
-	s.left.Store(2)
-	r.server, r.known = s, true
-	r.driver = driving.New(driving.Options{Poll: 40 * time.Millisecond})
-	g, outputs := pictures(1)
-	require.NoError(t, r.run(g, outputs...))
-	require.Negative(t, s.left.Load())
+	for name, c := range map[string]struct {
+		polls int32
+		late  bool
+	}{
+		"answers that cannot be read":        {2, false},
+		"no answer while the socket is open": {10, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := simulated(t, sim.Options{})
+			s := &garbled{Server: r.server, late: c.late}
+			s.left.Store(c.polls)
+			r.server, r.known = s, true
+			r.driver = driving.New(driving.Options{Poll: 40 * time.Millisecond, LostAfter: 200 * time.Millisecond})
+			g, outputs := pictures(1)
+			require.NoError(t, r.run(g, outputs...))
+			require.Negative(t, s.left.Load())
+		})
+	}
 }
 
 // talkative is a server that sends messages of a node pack to all of its clients when a node begins.
