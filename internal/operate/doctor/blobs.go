@@ -68,6 +68,9 @@ func (d blobDoctor) rules(ctx context.Context) (Finding, error) {
 		return Finding{Status: Healthy, Detail: "files are in the data directory"}, nil
 	}
 	harmful, err := bucket.Harmful(ctx)
+	if err != nil && ctx.Err() != nil {
+		return Finding{}, err
+	}
 	if err != nil {
 		return Finding{Status: Healthy, Detail: "not checked: " + operate.ErrorLine(err)}, nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -50,4 +51,28 @@ func TestDoctorNamesRulesThatExpireFiles(t *testing.T) {
 			t.Fatal("there is no such check")
 		})
 	}
+}
+
+// hung is a store in a bucket that does not answer.
+type hung struct{ blob.Store }
+
+func (hung) Harmful(ctx context.Context) ([]string, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func (hung) Walk(ctx context.Context, _ func(blob.Entry) error) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func TestABucketThatDoesNotAnswerIsNotWell(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		checks := doctor.DatabaseChecks(nil, func(context.Context) (blob.Store, error) { return hung{mem.New()}, nil })
+		for _, c := range checks[len(checks)-2:] { // of unreferenced files, and of rules
+			found := doctor.RunChecks(t.Context(), []doctor.Check{c})[0]
+			require.Equal(t, "fail no answer within 5s", found.Status+" "+found.Detail, found.Check)
+		}
+	})
 }

@@ -184,7 +184,7 @@ func (d blobDoctor) orphans(ctx context.Context) (Finding, error) {
 	walk, stop := context.WithTimeout(ctx, doctorTimeout/2)
 	defer stop()
 	err = store.Walk(walk, func(e blob.Entry) error { return o.examine(ctx, e) })
-	if err != nil && !errors.Is(err, errStopWalk) && walk.Err() == nil {
+	if err != nil && !errors.Is(err, errStopWalk) && (walk.Err() == nil || o.seen == 0) {
 		return Finding{}, err
 	}
 	if len(o.batch) > 0 {
