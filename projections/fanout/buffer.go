@@ -9,10 +9,13 @@ import (
 // Bounds of the frames that are buffered until the event of their node's start, per job.
 const (
 	maxBufferedNodes = 64
-	maxBufferedTexts = 8 // per node, and as many messages of a pack; only the latest progress and the latest preview are kept
 
-	maxBufferedPictures     = 256      // per node
-	maxBufferedPictureBytes = 16 << 20 // per node
+	// Per node and kind of frame. Events of a node's start may be 150 ms behind its frames, in which a fast sampler does dozens of steps.
+	maxBufferedTexts    = 8 // and as many messages of a pack
+	maxBufferedSteps    = 64
+	maxBufferedPictures = 256
+
+	maxBufferedBytes = 16 << 20 // per node; as much as a watcher may have to receive
 )
 
 // frameBuffer keeps frames until the event that starts their run or their node. Frames arrive earlier than
@@ -21,6 +24,7 @@ type frameBuffer struct {
 	frames map[string][]stream.Frame
 }
 
+// add keeps a frame. If there are too many, progress and previews replace the latest ones, and other frames are dropped.
 func (b *frameBuffer) add(f stream.Frame) {
 	waiting := b.frames[f.Node]
 	if waiting == nil && len(b.frames) >= maxBufferedNodes {
@@ -29,21 +33,28 @@ func (b *frameBuffer) add(f stream.Frame) {
 	if b.frames == nil {
 		b.frames = map[string][]stream.Frame{}
 	}
-	texts, pictures, bytes := 0, 0, len(f.Data)
+	same, last, bytes := 0, 0, len(f.Data)
 	for i, old := range waiting {
-		switch {
-		case old.Kind != f.Kind:
-		case f.Kind == stream.FrameText, f.Kind == stream.FrameMessage:
-			texts++
-		case f.Kind == stream.FramePicture:
-			pictures, bytes = pictures+1, bytes+len(old.Data)
-		default:
-			waiting[i] = f
-			return
+		bytes += len(old.Data)
+		if old.Kind == f.Kind {
+			same, last = same+1, i
 		}
 	}
-	if texts < maxBufferedTexts && pictures < maxBufferedPictures && (pictures == 0 || bytes <= maxBufferedPictureBytes) {
+	most, replaces := maxBufferedTexts, false
+	switch f.Kind {
+	case stream.FramePicture:
+		most = maxBufferedPictures
+	case stream.FrameProgress, stream.FramePreview:
+		most, replaces = maxBufferedSteps, true
+	case stream.FrameWaiting:
+		most, replaces = 1, true
+	case stream.FrameText, stream.FrameMessage, stream.FrameTask:
+	}
+	switch {
+	case same == 0 || same < most && bytes <= maxBufferedBytes:
 		b.frames[f.Node] = append(waiting, f)
+	case replaces:
+		waiting[last] = f
 	}
 }
 

@@ -191,15 +191,16 @@ func TestFramesAreShownOnlyWhileTheirNodeRuns(t *testing.T) {
 
 	w.out.HandleFrame(preview("3", "early"))
 	w.out.HandleFrame(progress("3", 1, 4))
-	w.out.HandleFrame(preview("3", "later"))
+	w.out.HandleFrame(preview("3", "next"))
+	w.out.HandleFrame(progress("3", 2, 4))
 	require.Empty(t, drain(t, w.sub), "nothing of a node before it is executing")
 
 	w.happen(t, job.NodeStartedV1{Run: 1, Node: "3", Class: "Blur"})
 	require.Equal(t, []string{
 		progressState(nodeEntry("3", "running", 0, 1)), executing("3"),
-		"<preview 3 later>",
-		progressState(nodeEntry("3", "running", 1, 4)), progressFrame("3", 1, 4),
-	}, frames(drain(t, w.sub)))
+		"<preview 3 early>", progressState(nodeEntry("3", "running", 1, 4)), progressFrame("3", 1, 4),
+		"<preview 3 next>", progressState(nodeEntry("3", "running", 2, 4)), progressFrame("3", 2, 4),
+	}, frames(drain(t, w.sub)), "and then all of it")
 
 	w.out.HandleFrame(progress("3", 3, 4))
 	w.out.HandleFrame(progress("3", 2, 4)) // overtaken
@@ -307,6 +308,21 @@ func TestEveryPictureIsShown(t *testing.T) {
 	show("late")
 	messages := frames(drain(t, w.sub))
 	require.Equal(t, append(want, "<text 3 late>"), messages[len(messages)-21:])
+}
+
+// Of more previews than are kept before their node is known to run, the latest one is shown.
+func TestTheLatestOfManyPreviewsIsShown(t *testing.T) {
+	t.Parallel()
+	w := newWatch(t)
+	w.happen(t, submitted(), job.AdmittedV1{Run: 1}, job.StartedV1{Run: 1})
+	for i := range 100 {
+		w.out.HandleFrame(preview("3", fmt.Sprint(i)))
+	}
+	drain(t, w.sub)
+	w.happen(t, job.NodeStartedV1{Run: 1, Node: "3"})
+	shown := frames(drain(t, w.sub))
+	require.Equal(t, "<preview 3 99>", shown[len(shown)-1])
+	require.Less(t, len(shown), 80)
 }
 
 // The events of a run's start may come behind what its first node shows: it is shown with them. What an earlier run
