@@ -39,6 +39,7 @@ func (d *Driver) save(ctx context.Context, r *Run, c *compiled, id string, out c
 	}
 	for _, f := range out.Files {
 		key := fileKey(f.Name, f.Subfolder, string(f.Type))
+		f.Subfolder = cmp.Or(c.sequenceFolder(id), f.Subfolder)
 		for one := range sequence(f) {
 			saved, err := d.copy(ctx, r, c, files, one, index)
 			if fault.CodeOf(err) == fault.CodeServerFileNotFound && (f.Workflow || one.Name != f.Name && len(renaming.copies[key]) > 0) {

@@ -214,8 +214,8 @@ func (c *compiled) makeFolders(ctx context.Context) error {
 		if prefix, ok := c.prompt[n.ID].Inputs[prefixInput].(string); ok {
 			folder = path.Dir(prefix)
 		}
-		for _, folder := range []string{folder, folder + "/" + folder} { // SaveStringKJ repeats it
-			if made[folder] {
+		for _, folder := range []string{folder, folder + "/" + folder, c.sequenceFolder(n.ID)} { // SaveStringKJ repeats it
+			if made[folder] || folder == "" {
 				continue
 			}
 			made[folder] = true
@@ -229,6 +229,19 @@ func (c *compiled) makeFolders(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// sequenceSaver is a class that makes a folder with the name of its prefix, and puts files whose names begin with the prefix there. Its
+// output names the last part of the folder only.
+const sequenceSaver = "Save Image Sequence (mtb)"
+
+// sequenceFolder returns the folder of the files of a node if its class is sequenceSaver, or "".
+func (c *compiled) sequenceFolder(id string) string {
+	prefix, ok := c.prompt[id].Inputs[prefixInput].(string)
+	if !ok || c.prompt[id].Class != sequenceSaver {
+		return ""
+	}
+	return prefix + "/" + path.Dir(prefix)
 }
 
 // folderNote is the content of the file with which a folder is created.

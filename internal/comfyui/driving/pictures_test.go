@@ -288,7 +288,7 @@ func TestPromptKeepsTheOrderOfTheSubmission(t *testing.T) {
 		`"_meta":\{"title":"Save"\}\}`, server.prompts[0])
 }
 
-// The folder of a prefix exists before a class of a pack saves into it.
+// The folder of a prefix exists before a class of a pack saves into it, also one that makes a folder with the name of the prefix.
 func TestFolderOfAPrefixExists(t *testing.T) {
 	t.Parallel()
 	r := simulated(t, sim.Options{Classes: classes.Popular()})
@@ -297,4 +297,11 @@ func TestFolderOfAPrefixExists(t *testing.T) {
 	require.Len(t, r.elements("text"), 1)
 	require.Equal(t, "notes", r.elements("text")[0]["subfolder"])
 	r.stored(r.elements("text")[0])
+
+	g = batch("Save Image Sequence (mtb)", map[string]any{"filename_prefix": "Sequence", "current_frame": 0})
+	g["1"] = call("EmptyImage", map[string]any{"width": 64, "height": 48, "batch_size": 1, "color": 255})
+	require.NoError(t, r.run(g, "2"))
+	require.Len(t, r.elements("images"), 1)
+	require.Equal(t, "Sequence", r.elements("images")[0]["subfolder"])
+	r.stored(r.elements("images")[0])
 }

@@ -242,13 +242,14 @@ func (c *compiled) addPicture(from []any, list bool) (id, sizes string) {
 // offers reports whether the server has a class.
 func (c *compiled) offers(class string) bool { return c.r.Offers == nil || c.r.Offers(class) }
 
-// stripRoot returns the subfolder of a file without the folder of the prompt.
+// stripRoot returns the subfolder of a file without the folder of the prompt, which some classes repeat within it.
 func (c *compiled) stripRoot(f comfyui.File) string {
 	sub := strings.Trim(strings.ReplaceAll(f.Subfolder, `\`, "/"), "/")
 	if sub == c.root {
 		return ""
 	}
-	return strings.TrimPrefix(sub, c.root+"/")
+	sub, _, _ = strings.Cut(strings.TrimPrefix(sub, c.root+"/"), "/"+c.root)
+	return sub
 }
 
 // copyFile copies a file of the prompt, with the submitted graph in its metadata.

@@ -76,6 +76,13 @@ func Popular() []*node.Class {
 			},
 		},
 		{
+			Name: "Save Image Sequence (mtb)", Module: "custom_nodes.comfy_mtb", OutputNode: true,
+			Inputs: []node.Input{
+				frames, {Name: "filename_prefix", Type: node.String, Default: "Sequence"}, {Name: "current_frame", Type: node.Int},
+			},
+			Run: saveSequence,
+		},
+		{
 			Name: "WidgetToString", Module: "custom_nodes.comfyui-kjnodes",
 			Inputs: []node.Input{
 				{Name: "id", Type: node.Int}, {Name: "widget_name", Type: node.String}, {Name: "prompt", Type: "PROMPT", Section: node.Hidden},
@@ -217,6 +224,22 @@ func combine(ctx context.Context, call *node.Call) (node.Result, error) {
 		"filename": name, "subfolder": workflow.Subfolder, "type": workflow.Folder, "format": format,
 		"frame_rate": call.Args["frame_rate"], "workflow": workflow.Filename, "fullpath": "/home/somebody/ComfyUI/output/" + name,
 	}}}}, nil
+}
+
+// saveSequence makes a folder with the name of the prefix. The path of its file there contains the whole prefix again.
+func saveSequence(ctx context.Context, call *node.Call) (res node.Result, err error) {
+	prefix, _ := call.Args["filename_prefix"].(string)
+	if dir := path.Dir(prefix); dir != "." && len(call.Files.(Walker).Walk(prefix+"/"+dir+" [output]")) == 0 {
+		return res, &Exception{"FileNotFoundError", "[Errno 2] No such file or directory: '" + prefix + "'"}
+	}
+	err = eachFrame(ctx, call, func(_ int, data []byte) error {
+		file, err := call.Files.Save(ctx, node.Save{Folder: node.FolderOutput, Prefix: prefix + "/" + prefix, Suffix: ".png"},
+			func(w io.Writer) error { _, err := w.Write(data); return err })
+		file.Subfolder = path.Base(prefix)
+		res.UI = map[string][]any{"images": {file}}
+		return err
+	})
+	return res, err
 }
 
 // showDeep saves the frames and names them within a member of an element.
