@@ -1,6 +1,7 @@
 package media
 
 import (
+	"io"
 	"net/http"
 	"regexp"
 	"time"
@@ -41,6 +42,10 @@ func (s *Surface) putSent(c *gin.Context) error {
 	place := files.SentPlace(id)
 	switch e, err := s.Files.Lookup(c.Request.Context(), account, place); {
 	case err == nil && e.ExpiresAt != nil && time.Until(*e.ExpiresAt) > sentAgain:
+		// The connection of a client that is still sending would break, and the client would not read the answer.
+		if _, err := request.Copy(c, io.Discard, s.opts.UploadIdle); err != nil {
+			return err
+		}
 		return edge.OK(c, sentResponse{"cached"}, nil)
 	case err != nil && !fault.Is(err, fault.NotFound):
 		return err

@@ -36,3 +36,18 @@ func TestSentPicturesBelongToTheirAccount(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, names, "it is not offered as an input")
 }
+
+// A program sends a picture again with each graph that reads it. It is answered when it has sent all of it, and keeps its connection.
+func TestAPictureThatIsSentAgainIsRead(t *testing.T) {
+	t.Parallel()
+	h := apitest.StartFiles(t, apitest.Options{})
+	picture := apitest.Picture(t, 8, 6, 3)
+	for _, want := range []int{http.StatusCreated, http.StatusOK} {
+		res, err := h.Client.Do(h.Request(t, http.MethodPut, "/api/etn/image/one", "key-a", strings.NewReader(picture)))
+		require.NoError(t, err)
+		require.NoError(t, res.Body.Close())
+		require.Equal(t, want, res.StatusCode)
+		require.False(t, res.Close)
+		picture += strings.Repeat("x", 1<<20) // what follows the end of a PNG file is part of no picture
+	}
+}
