@@ -6,7 +6,6 @@ package packs
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"io"
 	"net/http"
 	"strconv"
@@ -27,7 +26,7 @@ type Relay interface {
 	// Relay sends a request and returns the answer, which the caller closes.
 	Relay(ctx context.Context, q packroutes.Request) (*comfyui.PackAnswer, error)
 	// ModelInfo returns what the tooling nodes say about the models of a folder.
-	ModelInfo(ctx context.Context, folder string) (map[string]json.RawMessage, error)
+	ModelInfo(ctx context.Context, folder string, offset, limit int) (packroutes.Models, error)
 }
 
 // Surface serves the routes of this package.
@@ -61,12 +60,6 @@ const maxModels = 1000
 
 // modelInfo serves what the servers say about the models of a folder: GET /api/etn/model_info/{folder}.
 func (s *Surface) modelInfo(c *gin.Context) error {
-	folder := c.Param("folder")
-	folder = cmp.Or(folder, "checkpoints")
-	info, err := s.relay.ModelInfo(c.Request.Context(), folder)
-	if err != nil {
-		return err
-	}
 	limit, err := request.Limit(c, maxModels)
 	if err != nil {
 		return err
@@ -75,14 +68,16 @@ func (s *Surface) modelInfo(c *gin.Context) error {
 	if err != nil || offset < 0 {
 		return httperr.Invalidf("offset must be a whole number of at least 0")
 	}
-	names := packroutes.Names(info)
-	part := names[min(offset, len(names)):min(offset+limit, len(names))]
-	answer := make(map[string]any, len(part)+1)
-	for _, name := range part {
-		answer[name] = info[name]
+	models, err := s.relay.ModelInfo(c.Request.Context(), cmp.Or(c.Param("folder"), "checkpoints"), offset, limit)
+	if err != nil {
+		return err
+	}
+	answer := make(map[string]any, len(models.ByName)+1)
+	for name, about := range models.ByName {
+		answer[name] = about
 	}
 	if c.Query("limit") != "" {
-		answer["_meta"] = page{offset, len(part), len(names)}
+		answer["_meta"] = page{offset, models.Count, models.Total}
 	}
 	return edge.OK(c, answer, nil)
 }

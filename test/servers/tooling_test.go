@@ -2,8 +2,6 @@ package servers_test
 
 import (
 	"bytes"
-	"encoding/json"
-	"fmt"
 	"image"
 	"image/color"
 	"image/png"
@@ -11,8 +9,10 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
+	"github.com/gorilla/websocket"
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/sim/comfyui"
@@ -59,7 +59,7 @@ func TestAPaintingProgramSendsAndFetchesPictures(t *testing.T) {
 	require.Contains(t, s.get("/system_stats"), "devices")
 	require.Contains(t, s.get("/object_info"), "ETN_SaveImageCache")
 	require.JSONEq(t, `[{"name":"German","code":"de"}]`, s.get("/api/etn/languages"))
-	require.JSONEq(t, `{"one.safetensors":{"base_model":"sd15","is_inpaint":false,"type":"eps"},"_meta":{"offset":0,"count":1,"total":2}}`,
+	require.JSONEq(t, `{"one.safetensors":{"base_model":"sd15","is_inpaint":false,"type":"eps"},"_meta":{"offset":0,"count":1,"total":4}}`,
 		s.get("/api/etn/model_info/checkpoints?offset=0&limit=1"))
 	status, body := s.do(http.MethodGet, "/api/etn/model_info/unet_gguf?offset=0&limit=8", nil)
 	require.Equal(t, http.StatusNotFound, status, body)
@@ -67,39 +67,92 @@ func TestAPaintingProgramSendsAndFetchesPictures(t *testing.T) {
 	require.Equal(t, http.StatusOK, status, body)
 	require.JSONEq(t, `{"status":"success"}`, body)
 
-	picture := painted(t, 90)
+	picture, mask := painted(t, 90), image.NewGray(image.Rect(0, 0, 48, 32))
+	for x := range 24 {
+		for y := range 32 {
+			mask.SetGray(x, y, color.Gray{255})
+		}
+	}
+	var drawn bytes.Buffer
+	require.NoError(t, png.Encode(&drawn, mask))
 	for _, want := range []int{http.StatusCreated, http.StatusOK} {
-		status, _, answer := s.send(http.MethodPut, "/api/etn/image/source-1", "application/octet-stream", picture)
-		require.Equal(t, want, status, string(answer))
+		for id, data := range map[string][]byte{"source-1": picture, "mask-1": drawn.Bytes()} {
+			status, _, answer := s.send(http.MethodPut, "/api/etn/image/"+id, "application/octet-stream", data)
+			require.Equal(t, want, status, string(answer))
+		}
 	}
 	_, _, back := s.send(http.MethodGet, "/api/etn/image/source-1", "", nil)
 	require.Equal(t, picture, back)
 
-	for name, g := range map[string]served.Graph{
-		"picture to picture": {
-			"1": served.Node("ETN_LoadImageCache", map[string]any{"id": "source-1"}),
-			"2": served.Node("ImageInvert", map[string]any{"image": []any{"1", 0}}),
-			"3": served.Node("ETN_SaveImageCache", map[string]any{"images": []any{"2", 0}, "format": "PNG"}),
-		},
+	const changed, kept = 165, 90
+	for name, c := range map[string]struct {
+		result      []any
+		left, right uint8
+	}{
+		"picture to picture": {[]any{"3", 0}, changed, changed}, "inpaint": {[]any{"4", 0}, changed, kept},
 	} {
+		g := served.Graph{
+			"1": served.Node("ETN_LoadImageCache", map[string]any{"id": "source-1"}),
+			"2": served.Node("ETN_LoadImageCache", map[string]any{"id": "mask-1"}),
+			"3": served.Node("ImageInvert", map[string]any{"image": []any{"1", 0}}),
+			"4": served.Node("ImageCompositeMasked", map[string]any{
+				"destination": []any{"1", 0}, "source": []any{"3", 0}, "mask": []any{"2", 1}, "x": 0, "y": 0, "resize_source": false,
+			}),
+			"5": served.Node("ETN_SaveImageCache", map[string]any{"images": c.result, "format": "PNG"}),
+		}
 		id := uuid.NewString()
-		status, body := s.do(http.MethodPost, "/prompt", map[string]any{"prompt": g, "client_id": client, "prompt_id": id})
-		require.Equal(t, http.StatusOK, status, body)
-		require.Contains(t, body, id, "the program follows the job by the id that it chose")
-		require.Equal(t, "completed", s.ended(id), name)
-		shown := s.elements(id, "3")
-		require.Len(t, shown, 1)
-		require.Equal(t, "http", shown[0]["source"])
-		status, header, result := s.send(http.MethodGet, fmt.Sprintf("/api/etn/image/%s", shown[0]["id"]), "", nil)
-		require.Equal(t, http.StatusOK, status, "%s: %v", result, shown)
-		require.Equal(t, "image/png", header.Get("Content-Type"))
-		im, err := png.Decode(bytes.NewReader(result))
+		shown := s.paints(t, client, id, g)
+		require.Len(t, shown, 1, name)
+		im, err := png.Decode(bytes.NewReader(shown[0]))
 		require.NoError(t, err)
 		require.Equal(t, image.Rect(0, 0, 48, 32), im.Bounds())
-		require.Equal(t, color.NRGBA{165, 165, 165, 255}, color.NRGBAModel.Convert(im.At(3, 3)))
+		for x, shade := range map[int]uint8{3: c.left, 40: c.right} {
+			require.Equal(t, color.NRGBA{shade, shade, shade, 255}, color.NRGBAModel.Convert(im.At(x, 3)), name)
+		}
+		require.Equal(t, "completed", s.ended(id), name)
 		require.Len(t, s.images(id), 1, "the result is a file of the job")
 	}
 	s.refusesPictures(t)
+}
+
+// paints queues a graph as the program does: it fetches the results as soon as it hears of them, until no node executes.
+func (s *service) paints(t *testing.T, client, id string, g served.Graph) (results [][]byte) {
+	t.Helper()
+	conn, res, err := websocket.DefaultDialer.DialContext(t.Context(), strings.Replace(s.Base, "http", "ws", 1)+"/ws?clientId="+client, nil)
+	require.NoError(t, err)
+	require.NoError(t, res.Body.Close())
+	defer conn.Close()
+	require.NoError(t, conn.SetReadDeadline(time.Now().Add(patience)))
+	status, body := s.do(http.MethodPost, "/prompt", map[string]any{"prompt": g, "client_id": client, "prompt_id": id})
+	require.Equal(t, http.StatusOK, status, body)
+	require.Contains(t, body, id, "the program follows the job by the id that it chose")
+	for started := false; ; {
+		var m struct {
+			Type string
+			Data struct {
+				Prompt string `json:"prompt_id"`
+				Node   *string
+				Output struct{ Images []map[string]string }
+			}
+		}
+		require.NoError(t, conn.ReadJSON(&m))
+		switch {
+		case m.Data.Prompt != id:
+		case m.Type == "execution_start":
+			started = true
+		case m.Type == "executing" && m.Data.Node == nil:
+			require.True(t, started, "the program takes the results of jobs that it saw start")
+			return results
+		case m.Type == "executed":
+			for _, shown := range m.Data.Output.Images {
+				require.Equal(t, "http", shown["source"])
+				status, header, result := s.send(http.MethodGet, "/api/etn/image/"+shown["id"], "", nil)
+				require.Equal(t, http.StatusOK, status, "%s: %v", result, shown)
+				require.Equal(t, "image/png", header.Get("Content-Type"))
+				results = append(results, result)
+			}
+		}
+	}
 }
 
 // refusesPictures checks what is refused.
@@ -133,14 +186,4 @@ func (s *service) refusesPictures(t *testing.T) {
 	require.Contains(t, header.Get("Content-Security-Policy"), "sandbox")
 	status, _, _ = s.send(http.MethodPost, "/api/etn/translate/de/hello", "", nil)
 	require.Equal(t, http.StatusNotFound, status, "the method is not allowed")
-}
-
-// elements returns the elements of the pictures that a node of a job showed.
-func (s *service) elements(id, node string) []map[string]any {
-	s.t.Helper()
-	var history map[string]struct {
-		Outputs map[string]struct{ Images []map[string]any }
-	}
-	require.NoError(s.t, json.Unmarshal([]byte(s.get("/api/history/"+id)), &history))
-	return history[id].Outputs[node].Images
 }

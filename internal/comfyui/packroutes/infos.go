@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/hashicorp/golang-lru/v2/expirable"
@@ -16,84 +18,92 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// infos are the answers about the models of all servers, by folder. A server reads the headers of all its model files for one.
-type infos struct {
-	known *expirable.LRU[string, map[string]json.RawMessage]
+// Models are a part of what the tooling nodes of all servers say about the models of a folder.
+type Models struct {
+	ByName map[string]json.RawMessage // by the names of the files; a file that several servers have is one entry
+	Count  int                        // of this part; a file counts once for each server that has it
+	Total  int                        // of the folder
 }
 
 const (
-	maxFolders  = 64
-	infoFor     = time.Minute
-	infoWithin  = 5 * time.Minute // a server inspects every file of a folder when it is first asked
-	maxInfo     = 16 << 20
-	infoRoute   = "/api/etn/model_info/"
-	maxInfoPage = "100000"
+	maxPages   = 128
+	infoFor    = time.Minute
+	infoWithin = 5 * time.Minute // a server reads the header of every file of a page when it is first asked
+	maxInfo    = 16 << 20
+	infoRoute  = "/api/etn/model_info/"
 )
 
-func newInfos() infos {
-	return infos{expirable.NewLRU[string, map[string]json.RawMessage](maxFolders, nil, infoFor)}
+func newInfos() *expirable.LRU[string, Models] {
+	return expirable.NewLRU[string, Models](maxPages, nil, infoFor)
 }
 
-// ModelInfo returns what the tooling nodes say about the models of a folder, of all servers that have the nodes, by the names of the
-// files. It is NotFound if no server has the nodes and the folder.
-func (r *Routes) ModelInfo(ctx context.Context, folder string) (map[string]json.RawMessage, error) {
-	if known, ok := r.infos.known.Get(folder); ok {
+// ModelInfo returns what the tooling nodes say about the models of a folder: of at most limit of them, after the first offset ones. The
+// models of each server follow those of the servers before it. It is NotFound if no server has the nodes and the folder.
+func (r *Routes) ModelInfo(ctx context.Context, folder string, offset, limit int) (Models, error) {
+	key := fmt.Sprint(offset, " ", limit, " ", folder)
+	if known, ok := r.infos.Get(key); ok {
 		return known, nil
 	}
 	path := infoRoute + folder
 	if err := comfyui.CheckPackPath(path); err != nil {
-		return nil, err
+		return Models{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, infoWithin)
 	defer cancel()
-	all, found := map[string]json.RawMessage{}, false
+	all, found := Models{ByName: map[string]json.RawMessage{}}, false
 	var failed error
 	for _, s := range r.targets() {
-		info, err := readInfo(ctx, s, path)
+		part, err := readInfo(ctx, s, path, max(0, offset-all.Total), limit-all.Count)
 		if err != nil {
 			failed = cmp.Or(failed, err)
 			continue
 		}
 		found = true
-		for name, about := range info {
-			if _, there := all[name]; !there {
-				all[name] = about
-			}
-		}
+		maps.Copy(all.ByName, part.ByName)
+		all.Count, all.Total = all.Count+part.Count, all.Total+part.Total
 	}
 	switch {
 	case found:
-		r.infos.known.Add(folder, all)
+		r.infos.Add(key, all)
 		return all, nil
 	case failed != nil && !fault.Is(failed, fault.NotFound):
-		return nil, failed
+		return Models{}, failed
 	}
-	return nil, fault.New(fault.NotFound, fault.CodeNotFound, "no ComfyUI server tells what kind of models the folder %s has", folder)
+	return Models{}, fault.New(fault.NotFound, fault.CodeNotFound, "no ComfyUI server tells what kind of models the folder %s has", folder)
 }
 
-// readInfo asks one server. An answer without the files of a folder is NotFound: the server lacks the nodes, or the folder.
-func readInfo(ctx context.Context, s target, path string) (map[string]json.RawMessage, error) {
+// readInfo asks one server. An answer without the files of a folder is NotFound: the server lacks the nodes, or the folder. Old nodes
+// return all files.
+func readInfo(ctx context.Context, s target, path string, offset, limit int) (Models, error) {
 	answer, err := s.Ask(ctx, comfyui.PackRequest{
-		Method: http.MethodGet, Path: path, Query: map[string][]string{"limit": {maxInfoPage}, "offset": {"0"}},
+		Method: http.MethodGet, Path: path, Query: map[string][]string{"limit": {strconv.Itoa(limit)}, "offset": {strconv.Itoa(offset)}},
 	}, maxInfo)
 	if err != nil {
-		return nil, err
+		return Models{}, err
 	}
 	defer answer.Close() // read only
 	if answer.Status != http.StatusOK {
-		return nil, fault.New(fault.NotFound, fault.CodeNotFound, "the server answers with status %d", answer.Status)
+		return Models{}, fault.New(fault.NotFound, fault.CodeNotFound, "the server answers with status %d", answer.Status)
 	}
 	raw, err := io.ReadAll(answer)
 	if err != nil {
-		return nil, err
+		return Models{}, err
 	}
 	var info map[string]json.RawMessage
 	if json.Unmarshal(raw, &info) != nil || info["error"] != nil {
-		return nil, fault.New(fault.NotFound, fault.CodeNotFound, "the server does not list the models of the folder")
+		return Models{}, fault.New(fault.NotFound, fault.CodeNotFound, "the server does not list the models of the folder")
 	}
+	var page struct{ Total int }
+	paged := json.Unmarshal(info["_meta"], &page) == nil
 	delete(info, "_meta")
-	return info, nil
+	if !paged {
+		page.Total = len(info)
+		names := slices.Sorted(maps.Keys(info))
+		for i, name := range names {
+			if i < offset || i >= offset+limit {
+				delete(info, name)
+			}
+		}
+	}
+	return Models{ByName: info, Count: len(info), Total: page.Total}, nil
 }
-
-// Names returns the names of the models in order.
-func Names(info map[string]json.RawMessage) []string { return slices.Sorted(maps.Keys(info)) }

@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hashicorp/golang-lru/v2/expirable"
+
 	"github.com/millrace-dev/millrace/internal/comfyui"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/server"
@@ -99,7 +101,7 @@ type Options struct {
 // Routes relays requests. It is safe for concurrent use.
 type Routes struct {
 	opts  Options
-	infos infos
+	infos *expirable.LRU[string, Models] // answers of ModelInfo
 }
 
 // New returns the relay.

@@ -1,9 +1,16 @@
 package packroutes_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -124,4 +131,62 @@ func TestARequestGoesToTheServerOfItsJob(t *testing.T) {
 	require.Len(t, asked, 2, "what may change something is sent to all servers")
 	_, err = relay(packroutes.Request{Account: "owner", Method: http.MethodPut})
 	require.True(t, fault.Is(err, fault.NotFound))
+}
+
+// libraries are servers whose tooling nodes tell of models, by the names of the servers.
+type libraries map[server.ID]library
+
+func (l libraries) Servers() (all []*server.Server) {
+	for _, id := range slices.Sorted(maps.Keys(l)) {
+		all = append(all, &server.Server{ID: id, Health: server.Answers})
+	}
+	return all
+}
+
+func (l libraries) Server(id server.ID) (comfyui.Server, *server.Server, error) {
+	return l[id], nil, nil
+}
+
+type library struct {
+	comfyui.Server
+	models []string
+	old    bool // its nodes know no pages
+}
+
+func (l library) Ask(_ context.Context, r comfyui.PackRequest, _ int64) (*comfyui.PackAnswer, error) {
+	if l.models == nil {
+		return &comfyui.PackAnswer{Status: http.StatusNotFound, Download: comfyui.Download{ReadCloser: http.NoBody}}, nil
+	}
+	info, part := map[string]any{}, l.models
+	if !l.old {
+		offset, err := strconv.Atoi(r.Query.Get("offset"))
+		limit, failed := strconv.Atoi(r.Query.Get("limit"))
+		if err = errors.Join(err, failed); err != nil || limit > 2 {
+			return nil, fmt.Errorf("a page of %d models: %w", limit, err)
+		}
+		part = part[min(offset, len(part)):min(offset+limit, len(part))]
+		info["_meta"] = map[string]int{"offset": offset, "count": len(part), "total": len(l.models)}
+	}
+	for _, name := range part {
+		info[name] = map[string]string{"base_model": "sd15"}
+	}
+	raw, err := json.Marshal(info)
+	return &comfyui.PackAnswer{Status: http.StatusOK, Download: comfyui.Download{ReadCloser: io.NopCloser(bytes.NewReader(raw))}}, err
+}
+
+// A server reads the files of a page only: it may take minutes to read all of them, and a client does not wait for that long.
+func TestModelsOfAllServersAreToldByPages(t *testing.T) {
+	t.Parallel()
+	r := packroutes.New(packroutes.Options{Pool: libraries{
+		"a": {models: []string{"a1", "a2", "a3"}}, "b": {}, "c": {models: []string{"c1", "c2", "c3"}, old: true}, "d": {models: []string{"d1"}},
+	}})
+	var names []string
+	for offset, total := 0, 1; offset < total; offset += 2 {
+		page, err := r.ModelInfo(t.Context(), "checkpoints", offset, 2)
+		require.NoError(t, err)
+		require.Equal(t, 7, page.Total)
+		require.Len(t, page.ByName, page.Count)
+		names, total = append(names, slices.Sorted(maps.Keys(page.ByName))...), page.Total
+	}
+	require.Equal(t, []string{"a1", "a2", "a3", "c1", "c2", "c3", "d1"}, names)
 }

@@ -81,12 +81,15 @@ func (t *tooling) models(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	found := map[string]any{}
-	for _, name := range t.checkpoints {
-		found[name] = map[string]any{"base_model": "sd15", "is_inpaint": false, "type": "eps"}
+	query, part := r.URL.Query(), t.checkpoints
+	if query.Has("limit") {
+		offset, _ := strconv.Atoi(query.Get("offset"))
+		limit, _ := strconv.Atoi(query.Get("limit"))
+		part = part[min(offset, len(part)):min(offset+limit, len(part))]
+		found["_meta"] = map[string]any{"offset": offset, "count": len(part), "total": len(t.checkpoints)}
 	}
-	if limit := r.URL.Query().Get("limit"); limit != "" {
-		count, _ := strconv.Atoi(limit)
-		found["_meta"] = map[string]any{"offset": 0, "count": min(count, len(t.checkpoints)), "total": len(t.checkpoints)}
+	for _, name := range part {
+		found[name] = map[string]any{"base_model": "sd15", "is_inpaint": false, "type": "eps"}
 	}
 	writeJSON(w, http.StatusOK, found)
 }
@@ -114,11 +117,16 @@ func (t *tooling) load(ctx context.Context, call *node.Call) (node.Result, error
 	if !ok {
 		return node.Result{}, &classes.Exception{Kind: "ValueError", Text: fmt.Sprintf("Image with ID %s not found in cache.", key)}
 	}
-	pic, err := codec.Decode(ctx, raster.Engine{MaxPixels: call.MaxPixels}, bytes.NewReader(raw))
+	engine := raster.Engine{MaxPixels: call.MaxPixels}
+	pic, err := codec.Decode(ctx, engine, bytes.NewReader(raw))
 	if err != nil {
 		return node.Result{}, err
 	}
-	return node.Result{Outputs: []node.Value{pic.Image, pic.Mask}}, nil
+	mask, err := engine.Channel(ctx, pic.Image, 0) // the pack's mask is the alpha, or else the first channel
+	if pic.Mask != nil {
+		mask, err = engine.InvertMask(ctx, pic.Mask)
+	}
+	return node.Result{Outputs: []node.Value{pic.Image, mask}}, err
 }
 
 func (t *tooling) save(ctx context.Context, call *node.Call) (node.Result, error) {
