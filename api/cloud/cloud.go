@@ -263,20 +263,19 @@ func (s *Surface) getSystemStats(c *gin.Context) error {
 	}, nil)
 }
 
-// devices returns this machine's device, followed by those of the servers.
-func (s *Surface) devices(own deviceInfo) []deviceInfo {
-	all := []deviceInfo{own}
-	if s.Devices == nil {
-		return all
+// devices returns the devices of the servers, followed by this machine's: clients adapt what they ask for to the first device.
+func (s *Surface) devices(own deviceInfo) (all []deviceInfo) {
+	if s.Devices != nil {
+		for i, d := range s.Devices() {
+			all = append(all, deviceInfo{
+				Name: d.Name, Type: d.Type, Index: i, VRAMTotal: uint64(max(0, d.Total)),
+				VRAMFree: uint64(max(0, d.Free)), TorchTotal: uint64(max(0, d.TorchTotal)), TorchFree: uint64(max(0, d.TorchFree)),
+				Machine: fmt.Sprintf("server %d", d.Machine),
+			})
+		}
 	}
-	for i, d := range s.Devices() {
-		all = append(all, deviceInfo{
-			Name: d.Name, Type: d.Type, Index: i + 1, VRAMTotal: uint64(max(0, d.Total)),
-			VRAMFree: uint64(max(0, d.Free)), TorchTotal: uint64(max(0, d.TorchTotal)), TorchFree: uint64(max(0, d.TorchFree)),
-			Machine: fmt.Sprintf("server %d", d.Machine),
-		})
-	}
-	return all
+	own.Index = len(all)
+	return append(all, own)
 }
 
 // getUser says whether the caller may use the service: GET /user.

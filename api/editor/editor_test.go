@@ -154,7 +154,8 @@ func TestEditorsSeeWhatServersHave(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, h.Do(t, "GET", "/extensions/other/sim.js", "").Status)
 	require.NotContains(t, h.Do(t, "GET", "/system_stats", "").Body, "cuda", "without a key, nothing of the machines")
 	require.Contains(t, h.Do(t, "GET", "/system_stats", "", "Authorization", "Bearer key-a").Body,
-		`{"name":"cuda:0","type":"cuda","index":1,"vram_total":24,"vram_free":12,"torch_vram_total":8,"torch_vram_free":2,"machine":"server 1"}`)
+		`[{"name":"cuda:0","type":"cuda","index":0,"vram_total":24,"vram_free":12,"torch_vram_total":8,"torch_vram_free":2,`+
+			`"machine":"server 1"},{"name":"cpu","type":"cpu","index":1,`, "those of servers first")
 }
 
 func TestScriptsOfCustomNodesAreServed(t *testing.T) {
