@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"mime"
+	"strings"
 
 	"go.temporal.io/sdk/activity"
 
@@ -24,6 +25,10 @@ type DownloadRecords interface {
 	TaskRecords[download.Download, download.FailedV1]
 	// Complete ends the download with its asset. A second call changes nothing.
 	Complete(ctx context.Context, ref task.Ref, done download.CompletedV1) error
+	// Get returns a download of the account with the progress that was last recorded.
+	Get(ctx context.Context, account string, id task.ID) (download.Download, error)
+	// RecordProgress records how far a download is, or why it waits.
+	RecordProgress(ctx context.Context, p task.Progress) error
 }
 
 // Receiver makes assets of bytes; asset.Service implements it.
@@ -65,8 +70,12 @@ func (x *Downloads) FetchDownload(ctx context.Context, ref task.Ref) error {
 	last := activity.GetInfo(ctx).Attempt >= fetchAttempts
 	return carryOut(ctx, ref, x.Records, x.Log, func(ctx context.Context, state download.Download) error {
 		err := x.complete(ctx, ref, state)
+		problem := publicly(err, notFetched)
 		if fault.SourceMayRecover(err) && !last {
 			err = fault.Wrap(err, fault.Unavailable, fault.CodeOf(err), "the source may recover")
+		}
+		if err != nil && !refused(err) {
+			x.record(ctx, task.Progress{Kind: task.Download, Task: ref.Task, Name: state.Requested.Request.Name, Problem: problem})
 		}
 		return err
 	}, func(state download.Download, err error) download.FailedV1 {
@@ -78,9 +87,24 @@ func (x *Downloads) FetchDownload(ctx context.Context, ref task.Ref) error {
 // notFetched is the message of a download that failed without a public reason.
 const notFetched = "The file could not be fetched."
 
-// GiveUpDownload ends a download that could not be fetched within its time limit.
+// record records the progress of a download. A lost record is harmless: the next one follows.
+func (x *Downloads) record(ctx context.Context, p task.Progress) {
+	if err := x.Records.RecordProgress(ctx, p); err != nil {
+		x.Log.Debug("progress not recorded", "task", p.Task, "error", err)
+	}
+}
+
+// GiveUpDownload ends a download that could not be fetched within its time limit, with the problem of its last attempt.
 func (x *Downloads) GiveUpDownload(ctx context.Context, ref task.Ref) error {
-	return attempt.Error(x.Records.Fail(ctx, ref, download.FailedV1{Code: string(fault.CodeInternalError), Message: notFetched}))
+	state, err := x.Records.Get(ctx, ref.Account, ref.Task)
+	if err != nil {
+		return attempt.Error(err)
+	}
+	failed := download.FailedV1{Name: state.Requested.Request.Name, Code: string(fault.CodeInternalError), Message: notFetched}
+	if p := state.Progress.Problem; p != "" && p != notFetched {
+		failed.Message = strings.TrimSuffix(notFetched, ".") + " in time: " + p
+	}
+	return attempt.Error(x.Records.Fail(ctx, ref, failed))
 }
 
 // complete completes the download with the asset that an earlier attempt made, or with a new one.
@@ -116,7 +140,7 @@ func (x *Downloads) fetch(ctx context.Context, ref task.Ref, state download.Down
 		return asset.Asset{}, false, err
 	}
 	defer in.Drop() //nolint:errcheck // the staging folder is cleared at the next start
-	progress := &reporter{account: ref.Account, bus: x.Bus, log: x.Log}
+	progress := &reporter{account: ref.Account, bus: x.Bus, record: x.record, log: x.Log}
 	read := &counted{Reader: source, report: func(p task.Progress) { progress.report(ctx, p) }, progress: task.Progress{
 		Kind: task.Download, Task: ref.Task, Name: state.Requested.Request.Name, Bytes: max(size, 0),
 	}}

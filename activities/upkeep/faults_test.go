@@ -393,12 +393,12 @@ func (s *trickle) Read(p []byte) (int, error) {
 	return copy(p, "x"), nil
 }
 
-// The progress of a download is published four times in a second at most.
+// The progress of a download is published four times in a second at most, and recorded once.
 func TestProgressIsPublishedAtABoundedRate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		records := &wanted{request: download.Request{Name: "x"}}
-		x, frames := fetching(t, records, &stored{}, func() (io.Reader, error) { return &trickle{6}, nil })
+		x, frames := fetching(t, records, &stored{}, func() (io.Reader, error) { return &trickle{10}, nil })
 		run(t, x.FetchDownload, task.Ref{Account: "a", Task: "t"}, nil)
 		synctest.Wait()
 		var done []int64
@@ -407,7 +407,9 @@ func TestProgressIsPublishedAtABoundedRate(t *testing.T) {
 			require.Zero(t, f.Task.Bytes, "the size is not known")
 			done = append(done, f.Task.Done)
 		}
-		require.Equal(t, []int64{1, 3, 5}, done)
+		require.Equal(t, []int64{1, 3, 5, 7, 9}, done)
+		require.Len(t, records.past, 2)
+		require.EqualValues(t, 9, records.past[1].Done)
 	})
 }
 

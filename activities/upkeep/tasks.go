@@ -62,18 +62,22 @@ func publicly(err error, otherwise string) string {
 	return otherwise
 }
 
-// reportEvery is how often progress is published.
-const reportEvery = 250 * time.Millisecond
+// reportEvery is how often progress is published, and recordEvery how often it is recorded.
+const (
+	reportEvery = 250 * time.Millisecond
+	recordEvery = time.Second
+)
 
 // reporter publishes the progress of a task of an account at a bounded rate. A lost report is harmless, so errors are
 // ignored.
 type reporter struct {
 	account string
 	bus     stream.Publisher
+	record  func(context.Context, task.Progress) // nil = progress is not recorded
 	log     *slog.Logger
 
-	mu   sync.Mutex // guards last
-	last time.Time
+	mu             sync.Mutex // guards last and recorded
+	last, recorded time.Time
 }
 
 func (r *reporter) report(ctx context.Context, p task.Progress) {
@@ -86,5 +90,9 @@ func (r *reporter) report(ctx context.Context, p task.Progress) {
 	r.last = now
 	if err := r.bus.Publish(ctx, stream.Frame{Account: r.account, Kind: stream.FrameTask, Task: &p}); err != nil {
 		r.log.Debug("frame dropped", "task", p.Task, "error", err)
+	}
+	if r.record != nil && now.Sub(r.recorded) >= recordEvery {
+		r.recorded = now
+		r.record(ctx, p)
 	}
 }

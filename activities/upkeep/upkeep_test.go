@@ -409,9 +409,9 @@ func TestAnExportEndsOnce(t *testing.T) {
 	}
 }
 
-// source is a download and its end.
+// source is a download, its progress and its end.
 type source struct {
-	ended []download.CompletedV1
+	wanted
 }
 
 func (*source) Begin(context.Context, task.Ref) (state download.Download, open bool, err error) {
@@ -421,11 +421,6 @@ func (*source) Begin(context.Context, task.Ref) (state download.Download, open b
 
 func (*source) Fail(context.Context, task.Ref, download.FailedV1) error {
 	return errUnrecorded
-}
-
-func (s *source) Complete(_ context.Context, _ task.Ref, done download.CompletedV1) error {
-	s.ended = append(s.ended, done)
-	return nil
 }
 
 // fetched records the assets of downloads.
@@ -498,11 +493,16 @@ func TestADownloadNeedsSpaceAndReportsItsProgress(t *testing.T) {
 	var failed *temporal.ApplicationError
 	require.ErrorAs(t, err, &failed)
 	require.False(t, failed.NonRetryable())
+	waits := task.Progress{Kind: task.Download, Task: "t", Name: "x", Problem: "no space for 0 bytes"}
+	require.Equal(t, []task.Progress{waits}, records.past)
+	given := &wanted{past: records.past}
+	require.NoError(t, (&upkeep.Downloads{Records: given}).GiveUpDownload(t.Context(), ref))
+	require.Equal(t, "The file could not be fetched in time: no space for 0 bytes", given.failed[0].Message)
 	full = false
 	run(t, x.FetchDownload, ref, nil)
 	require.Equal(t, []download.CompletedV1{{Name: "x", Asset: "1", Size: int64(len(text))}}, records.ended)
 	require.NotEmpty(t, frames.frames)
-	require.Equal(t, &task.Progress{
-		Kind: task.Download, Task: "t", Name: "x", Bytes: int64(len(text)), Done: int64(len(text)),
-	}, frames.frames[0].Task)
+	all := task.Progress{Kind: task.Download, Task: "t", Name: "x", Bytes: int64(len(text)), Done: int64(len(text))}
+	require.Equal(t, &all, frames.frames[0].Task)
+	require.Equal(t, []task.Progress{waits, all}, records.past)
 }

@@ -55,7 +55,8 @@ type taskDetail struct {
 	TaskName       string  `json:"task_name"`
 	Payload        any     `json:"payload"`
 	Status         string  `json:"status"`
-	Result         any     `json:"result,omitempty"` // of a task that has ended
+	Result         any     `json:"result,omitempty"`   // of a task that has ended
+	Progress       any     `json:"progress,omitempty"` // of a running download; not in the hosted service's API
 	ErrorMessage   string  `json:"error_message,omitempty"`
 	CreateTime     string  `json:"create_time"`
 	UpdateTime     string  `json:"update_time"`
@@ -187,6 +188,14 @@ type downloadResult struct {
 	Error   string         `json:"error,omitempty"`
 }
 
+// downloadProgress is how far a download is. Its names are those of the message asset_download.
+type downloadProgress struct {
+	Total    int64   `json:"bytes_total"` // 0 = the source does not send it
+	Fetched  int64   `json:"bytes_downloaded"`
+	Progress float64 `json:"progress"`        // 0..1
+	Error    string  `json:"error,omitempty"` // of the last attempt, which another one follows
+}
+
 // newTask renders a task without its result.
 func newTask[Request, Result, Failure any](kind task.Kind, t task.Task[Request, Result, Failure], payload any) taskDetail {
 	return taskDetail{
@@ -205,6 +214,9 @@ func downloadTask(d download.Download) taskDetail {
 		body.Result = downloadResult{Success: true, Asset: d.Done.Asset, Name: d.Done.Name, Size: d.Done.Size}
 	case d.Failure != nil:
 		body.ErrorMessage, body.Result = d.Failure.Message, downloadResult{Name: d.Failure.Name, Code: d.Failure.Code, Error: d.Failure.Message}
+	case d.State == task.Running:
+		p := d.Progress
+		body.Progress = downloadProgress{Total: p.Bytes, Fetched: p.Done, Progress: p.Fraction(), Error: p.Problem}
 	}
 	return body
 }

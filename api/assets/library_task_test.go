@@ -135,7 +135,11 @@ func TestLibraryDownloadRefusesWhatIsKnownToFail(t *testing.T) {
 	// A source that fails for the moment is asked again by the task; one that is gone by then ends it.
 	broken, _ := library(t, h, http.StatusAccepted, "POST", "/api/assets/download", `{"source_url":"`+from+`/broken"}`)["task_id"].(string)
 	require.Error(t, fetchTask(t, h, broken), "a later attempt may succeed")
-	require.Equal(t, "running", library(t, h, http.StatusOK, "GET", "/api/tasks/"+broken, "")["status"])
+	waits := library(t, h, http.StatusOK, "GET", "/api/tasks/"+broken, "")
+	require.Equal(t, "running", waits["status"])
+	require.Equal(t, map[string]any{
+		"bytes_total": 0.0, "bytes_downloaded": 0.0, "progress": 0.0, "error": "the source answered with status 502",
+	}, waits["progress"])
 	gone.Store(true)
 	require.NoError(t, fetchTask(t, h, broken))
 	failed := library(t, h, http.StatusOK, "GET", "/api/tasks/"+broken, "")

@@ -84,6 +84,7 @@ type Task[Request, Result, Failure any] struct {
 	Requested Request
 	Done      *Result  // of a completed one
 	Failure   *Failure // of a failed one
+	Progress  Progress // of a running download; no event has it
 }
 
 // Progress is the progress of a task for its watchers.
@@ -94,8 +95,9 @@ type Progress struct {
 	Files     int    `json:"files,omitempty"` // of an export, as are the next two
 	Attempted int    `json:"attempted,omitempty"`
 	Failed    int    `json:"failed,omitempty"`
-	Bytes     int64  `json:"bytes"` // total size; 0 = the source of a download does not send it
-	Done      int64  `json:"done"`  // bytes that were packed or fetched
+	Bytes     int64  `json:"bytes"`             // total size; 0 = the source of a download does not send it
+	Done      int64  `json:"done"`              // bytes that were packed or fetched
+	Problem   string `json:"problem,omitempty"` // public: why the last attempt failed, if another one follows
 }
 
 // Fraction returns the completed fraction, 0 to 1.

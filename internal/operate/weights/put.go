@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/url"
@@ -112,7 +113,9 @@ type progress struct {
 	ID      task.ID    `json:"id"`
 	Account string     `json:"account"`
 	State   task.State `json:"state"`
-	Error   string     `json:"error,omitempty"`
+	Error   string     `json:"error,omitempty"` // also of the last attempt, if another one follows
+	Size    int64      `json:"size,omitempty"`  // 0 = not known
+	Done    int64      `json:"done,omitempty"`  // bytes
 }
 
 var put = action.Of[*Service, putParams, result]{
@@ -137,7 +140,7 @@ fetched. Files of this machine are put by "millrace weights put".`,
 	Show: func(out *terminal.Printer, _ putParams, r result) {
 		switch {
 		case r.Download != nil:
-			out.Printf("download %s: %s\n", r.Download.ID, r.Download.State)
+			out.Printf("download %s: %s\n", r.Download.ID, r.Download)
 		case r.Same:
 			out.Printf("%s is stored already, with the same bytes\n", terminal.Clean(r.Weight.Path()))
 		default:
@@ -293,8 +296,19 @@ func (o *Service) putURL(ctx context.Context, p putParams, sha256 string, by ope
 	return o.await(ctx, accepted, spec)
 }
 
+// String describes the download for people.
+func (p *progress) String() string {
+	switch {
+	case p.Error != "":
+		return string(p.State) + ": " + p.Error
+	case p.Size > 0:
+		return fmt.Sprintf("%d%% fetched", 100*p.Done/p.Size)
+	}
+	return string(p.State)
+}
+
 func progressOf(d download.Download) *progress {
-	p := &progress{ID: d.ID, Account: d.Account, State: d.State}
+	p := &progress{ID: d.ID, Account: d.Account, State: d.State, Error: d.Progress.Problem, Size: d.Progress.Bytes, Done: d.Progress.Done}
 	if d.Failure != nil {
 		p.Error = d.Failure.Message
 	}
@@ -309,7 +323,16 @@ func (o *Service) await(ctx context.Context, d download.Download, spec asset.Spe
 	if o.Session.Remark != nil {
 		o.Session.Remark("a worker fetches " + spec.Place.Filename + " as download " + string(d.ID))
 	}
+	step := o.Session.Step("fetch "+terminal.Clean(spec.Place.Filename), "bytes")
+	problem := ""
 	for !d.State.Final() {
+		if d.Progress.Bytes > 0 {
+			step(d.Progress.Done, d.Progress.Bytes)
+		}
+		if p := d.Progress.Problem; p != problem && p != "" && o.Session.Remark != nil {
+			o.Session.Remark("another attempt follows: " + terminal.Clean(p))
+		}
+		problem = d.Progress.Problem
 		err := pause.For(ctx, pollEvery)
 		if err != nil {
 			return result{}, err

@@ -5,6 +5,7 @@ package weights
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -110,32 +111,53 @@ type listParams struct {
 	Folder  string `name:"folder" help:"only those of a folder, such as checkpoints"`
 }
 
-var list = action.Of[*Service, listParams, []asset.Weight]{
+// listed is a weight that is stored, or that a worker fetches.
+type listed struct {
+	asset.Weight
+
+	Download *progress `json:"download,omitempty"` // nil = it is stored
+}
+
+var list = action.Of[*Service, listParams, []listed]{
 	Spec: action.Spec{
 		ID: "adminWeights", Route: "GET /weights", Schema: "AdminWeight", Member: "weights", List: true,
-		Summary:  "List weights by folder and name.",
-		Commands: []action.Command{{Use: "list", Short: "List weights"}},
+		Summary:  "List weights by folder and name, and then those that are being fetched.",
+		Commands: []action.Command{{Use: "list", Short: "List weights, and how far those are that are being fetched"}},
 	},
-	Do: func(ctx context.Context, o *Service, p listParams, _ operate.Attribution) ([]asset.Weight, error) {
-		found, err := o.Store.Weights(ctx, accounts(p.Account))
-		found = slices.DeleteFunc(found, func(w asset.Weight) bool { return p.Folder != "" && w.Folder != p.Folder })
-		return append([]asset.Weight{}, found...), err // an empty list is [], not null
-	},
-	Show: func(out *terminal.Printer, _ listParams, found []asset.Weight) { print(out, found...) },
-}.Untyped()
-
-func print(out *terminal.Printer, found ...asset.Weight) {
-	out.Columns([]string{"FOLDER", "NAME", "SIZE", "HASH", "ACCOUNT", "PUT", "SOURCE", "LICENSE"}, func(row func(...any)) {
-		for _, w := range found {
-			owner := w.Account
-			if owner == account.Everyone {
-				owner = all
-			}
-			row(w.Folder, w.Name, amount.Bytes(w.Size), w.Hash.String()[:19], owner, w.CreatedAt.Format(time.DateTime),
-				terminal.OrDash(w.Source), terminal.OrDash(w.License))
+	Do: func(ctx context.Context, o *Service, p listParams, _ operate.Attribution) ([]listed, error) {
+		all := []listed{} // an empty list is [], not null
+		stored, err := o.Store.Weights(ctx, accounts(p.Account))
+		for _, w := range stored {
+			all = append(all, listed{Weight: w})
 		}
-	})
-}
+		fetched, failed := o.Downloads.Open(ctx, accounts(p.Account))
+		for _, d := range fetched {
+			if r := d.Requested.Request; r.Weight != nil {
+				w := weightOf(asset.Asset{
+					ID: asset.ID(r.Asset), Account: d.Account, Place: r.Place, Metadata: r.Metadata, Size: d.Progress.Bytes, CreatedAt: d.CreatedAt,
+				})
+				all = append(all, listed{w, progressOf(d)})
+			}
+		}
+		all = slices.DeleteFunc(all, func(w listed) bool { return p.Folder != "" && w.Folder != p.Folder })
+		return all, errors.Join(err, failed)
+	},
+	Show: func(out *terminal.Printer, _ listParams, found []listed) {
+		out.Columns([]string{"FOLDER", "NAME", "SIZE", "HASH", "ACCOUNT", "PUT", "SOURCE", "LICENSE"}, func(row func(...any)) {
+			for _, w := range found {
+				owner, content := w.Account, w.Hash.String()[:19]
+				if owner == account.Everyone {
+					owner = all
+				}
+				if w.Download != nil {
+					content = w.Download.String()
+				}
+				row(w.Folder, w.Name, amount.Bytes(w.Size), content, owner, w.CreatedAt.Format(time.DateTime),
+					terminal.OrDash(w.Source), terminal.OrDash(w.License))
+			}
+		})
+	},
+}.Untyped()
 
 // Copied is a copy of a weight, with the servers that have it.
 type Copied struct {

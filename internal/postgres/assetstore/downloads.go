@@ -4,12 +4,14 @@ import (
 	"context"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/millrace-dev/millrace/internal/domain/download"
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/internal/domain/task"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
@@ -53,6 +55,39 @@ func (s *Downloads) Create(ctx context.Context, account string, r download.Reque
 			string(id), account, fingerprint, s.sealer.Seal(task.Download.Stream(id), r.Source))
 	}
 	return s.create(ctx, task.Ref{Task: id, Account: account}, fingerprint, insert, download.RequestedV1{Request: r.Recorded()}, requestID)
+}
+
+// Get returns a download of the account with the progress that was last recorded. An unknown download is NotFound.
+func (s *Downloads) Get(ctx context.Context, account string, id task.ID) (download.Download, error) {
+	d, err := s.downloadTasks.Get(ctx, account, id)
+	if err == nil && !d.State.Final() {
+		d.Progress, _, err = postgres.One(ctx, s.pool, "read the progress of a download", pgx.RowTo[task.Progress],
+			`select progress from downloads where id = $1`, string(id))
+	}
+	return d, err
+}
+
+// Open returns the downloads of accounts that are not over, the oldest first; nil = of all accounts.
+func (s *Downloads) Open(ctx context.Context, accounts []string) (open []download.Download, err error) {
+	scan := func(row pgx.CollectableRow) (ref task.Ref, err error) { return ref, row.Scan(&ref.Task, &ref.Account) }
+	refs, err := postgres.Collect(ctx, s.pool, "look for open downloads", scan,
+		`select id::text, account from downloads where $1::text[] is null or account = any($1) order by since, id`, accounts)
+	for _, ref := range refs {
+		d, err := s.Get(ctx, ref.Account, ref.Task)
+		if err != nil {
+			return nil, err
+		}
+		if !d.State.Final() {
+			open = append(open, d)
+		}
+	}
+	return open, err
+}
+
+// RecordProgress records how far a download is, or why it waits. It changes nothing if the download has ended.
+func (s *Downloads) RecordProgress(ctx context.Context, p task.Progress) error {
+	_, err := s.pool.Exec(ctx, `update downloads set progress = $2 where id = $1`, string(p.Task), p)
+	return postgres.Classify(err, "record the progress of a download")
 }
 
 // Begin records that a download is being fetched, and returns it with the URL that the client sent. open is false if

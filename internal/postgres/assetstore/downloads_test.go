@@ -76,6 +76,17 @@ func TestAnAcceptedDownloadIsKeptUntilItIsOver(t *testing.T) {
 		require.Equal(t, task.Running, state.State)
 		require.EqualValues(t, 2, state.Version)
 	}
+	half := task.Progress{Kind: task.Download, Task: d.ID, Bytes: 2, Done: 1, Problem: "no space"}
+	require.NoError(t, downloads.RecordProgress(t.Context(), half))
+	for _, accounts := range [][]string{nil, {"acme"}} {
+		open, err := downloads.Open(t.Context(), accounts)
+		require.NoError(t, err)
+		require.Len(t, open, 1)
+		require.Equal(t, half, open[0].Progress)
+	}
+	none, err := downloads.Open(t.Context(), []string{"other"})
+	require.NoError(t, err)
+	require.Empty(t, none)
 	done := download.CompletedV1{Name: "a.bin", Asset: d.Requested.Request.Asset, Size: 3}
 	require.NoError(t, downloads.Complete(t.Context(), refOf(d), done))
 	require.NoError(t, downloads.Fail(t.Context(), refOf(d), download.FailedV1{Code: "late"}))
