@@ -36,6 +36,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
+	"github.com/millrace-dev/millrace/internal/postgres/livestore"
 	"github.com/millrace-dev/millrace/internal/postgres/poolstore"
 	"github.com/millrace-dev/millrace/internal/postgres/webhookstore"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
@@ -163,7 +164,8 @@ func (in *Instance) OperatedWeights() *weights.Service {
 
 // OperatedPools returns the service of operators for pools of machines.
 func (in *Instance) OperatedPools() *pools.Service {
-	return &pools.Service{Store: poolstore.New(in.pool, in.events), Servers: in.OperatedServers().Store}
+	store := poolstore.New(in.pool, in.events)
+	return &pools.Service{Store: store, Servers: in.OperatedServers().Store, Workers: livestore.NewWorkers(in.pool)}
 }
 
 // OperatedDeployments returns the service of operators for deployments.

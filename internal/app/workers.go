@@ -166,7 +166,7 @@ func (t Tiers) Bounds(ctx context.Context, id string) (job.Bounds, error) {
 // rules returns the settings of this process that commands on other machines need.
 func (in *Instance) rules() (livestore.Rules, error) {
 	absent, err := standard.Absent(in.ffmpeg)
-	rules := livestore.Rules{WebhookAllow: in.cfg.Webhooks.Allow, Absent: absent}
+	rules := livestore.Rules{WebhookAllow: in.cfg.Webhooks.Allow, Absent: absent, Machines: in.own.Machines()}
 	if in.has(API) {
 		rules.Address = cmp.Or(in.cfg.PublicURL, "http://"+in.cfg.Addr)
 	}

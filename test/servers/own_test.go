@@ -132,6 +132,7 @@ func TestProcessesOfAPoolComeByDemandAndGo(t *testing.T) {
 		return file
 	}
 	require.Contains(t, s.fails("pool", "apply", write("max: 1\nstart: start\n")), "start: a pool of the kind process has no such key")
+	require.Contains(t, s.fails("pool", "apply", write("max: 3\n")), "max: the workers with --comfyui-pool can run 2 machines")
 	require.Empty(t, s.processes())
 	write("max: 1\nidle: 10s\nwait: 1s\nlabels: [own]\n")
 	require.Contains(t, s.command("pool", "apply", file), "is created")

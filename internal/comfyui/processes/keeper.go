@@ -131,6 +131,14 @@ func (k *Keeper) Run(ctx context.Context, data string, registry Registry, view V
 	return group.Wait()
 }
 
+// Machines returns the number of machines of pools that can run here. A nil Keeper can run none.
+func (k *Keeper) Machines() int {
+	if k == nil || !k.ForPools {
+		return 0
+	}
+	return len(k.slots)
+}
+
 // assign gives free slots the machines of pools that have no server, and ends the processes of machines that are to stop: their tokens are
 // revoked or gone.
 func (k *Keeper) assign(ctx context.Context, group *errgroup.Group) error {

@@ -15,6 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/action"
 	"github.com/millrace-dev/millrace/internal/operate/terminal"
+	"github.com/millrace-dev/millrace/internal/postgres/livestore"
 	"github.com/millrace-dev/millrace/internal/postgres/poolstore"
 	"github.com/millrace-dev/millrace/internal/postgres/serverstore"
 )
@@ -23,6 +24,7 @@ import (
 type Service struct {
 	Store   *poolstore.Store
 	Servers *serverstore.Store
+	Workers *livestore.Workers
 }
 
 // Actions are what operators do to pools.
@@ -97,6 +99,9 @@ and scale Deployments where the operator of the workers allows it, with MILLRACE
 		if err := spec.Check(); err != nil {
 			return View{}, err
 		}
+		if err := o.checkMax(ctx, spec); err != nil {
+			return View{}, err
+		}
 		classes, err := o.keep(ctx, d.Definitions.body)
 		if err != nil {
 			return View{}, err
@@ -122,6 +127,19 @@ and scale Deployments where the operator of the workers allows it, with MILLRACE
 		out.Printf("pool %s %s\n", v.Pool, text)
 	},
 }.Untyped()
+
+// checkMax refuses a pool of processes with more machines than the workers can run. That number is not known while no worker can run one.
+func (o *Service) checkMax(ctx context.Context, spec pool.Spec) error {
+	if spec.Of() != pool.Process {
+		return nil
+	}
+	rules, _, err := o.Workers.Rules(ctx)
+	if n := rules.Machines; err == nil && n > 0 && spec.Max > n {
+		err = fault.New(fault.Invalid, fault.CodeInvalidPool, "max: the workers with --comfyui-pool can run %d machines, one for each GPU "+
+			"or --comfyui-count, and not %d", n, spec.Max)
+	}
+	return err
+}
 
 // keep stores the definitions of a description and returns their digest.
 func (o *Service) keep(ctx context.Context, body []byte) (string, error) {

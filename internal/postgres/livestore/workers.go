@@ -29,6 +29,7 @@ type Rules struct {
 	WebhookAllow []string `json:"webhook_allow"` // host:port pairs allowed although they are not public or not https
 	Absent       []string `json:"absent"`        // native node classes that the worker cannot run, because a program is missing
 	Address      string   `json:"address"`       // of the API, if the process serves it; "" = another process does
+	Machines     int      `json:"machines"`      // that the worker can run for pools of the kind process
 }
 
 // Workers lists the processes that run workflows and activities.
@@ -67,8 +68,9 @@ func (w *Workers) announce(ctx context.Context, id string, rules Rules) error {
 	return postgres.Classify(err, "announce worker "+id)
 }
 
-// Rules returns the common rules of all workers with a recent heartbeat: the addresses that all of them allow, and
-// the classes that any of them cannot run. ok is false without such a worker, or if none has a version with rules.
+// Rules returns the common rules of all workers with a recent heartbeat: the addresses that all of them allow, the
+// classes that any of them cannot run, and the machines of all of them. ok is false without such a worker, or if none has
+// a version with rules.
 func (w *Workers) Rules(ctx context.Context) (agreed Rules, ok bool, err error) {
 	all, err := postgres.Collect(ctx, w.pool, "read the rules of workers", pgx.RowTo[Rules], `select rules from workers
 		where rules is not null and heartbeat > now() - make_interval(secs => $1)`, heartbeatValid.Seconds())
@@ -82,6 +84,7 @@ func (w *Workers) Rules(ctx context.Context) (agreed Rules, ok bool, err error) 
 		}
 		agreed.WebhookAllow = slices.DeleteFunc(agreed.WebhookAllow, func(a string) bool { return !slices.Contains(r.WebhookAllow, a) })
 		agreed.Address = cmp.Or(agreed.Address, r.Address)
+		agreed.Machines += r.Machines
 		agreed.Absent = slices.Compact(slices.Sorted(slices.Values(slices.Concat(agreed.Absent, r.Absent))))
 	}
 	return agreed, len(all) > 0, nil

@@ -84,13 +84,14 @@ func TestRulesAreThoseOfTheRunningWorkers(t *testing.T) {
 		go func() { defer close(ended); list.Run(ctx, id, rules, slog.New(slog.DiscardHandler)) }()
 		t.Cleanup(func() { stop(); <-ended })
 	}
-	work("a", livestore.Rules{WebhookAllow: []string{"one:1", "two:2"}, Absent: []string{"SaveVideo"}})
-	work("b", livestore.Rules{WebhookAllow: []string{"two:2", "three:3"}, Absent: []string{"LoadAudio"}})
+	work("a", livestore.Rules{WebhookAllow: []string{"one:1", "two:2"}, Absent: []string{"SaveVideo"}, Machines: 2})
+	work("b", livestore.Rules{WebhookAllow: []string{"two:2", "three:3"}, Absent: []string{"LoadAudio"}, Machines: 1})
 	_, err = pool.Exec(t.Context(), `insert into workers values ('killed', now() - interval '9 seconds', '{"webhook_allow": []}')`)
 	require.NoError(t, err)
+	want := livestore.Rules{WebhookAllow: []string{"two:2"}, Absent: []string{"LoadAudio", "SaveVideo"}, Machines: 3}
 	require.Eventually(t, func() bool {
 		rules, ok, err := list.Rules(t.Context())
 		require.NoError(t, err)
-		return ok && reflect.DeepEqual(livestore.Rules{WebhookAllow: []string{"two:2"}, Absent: []string{"LoadAudio", "SaveVideo"}}, rules)
+		return ok && reflect.DeepEqual(want, rules)
 	}, time.Minute, 10*time.Millisecond)
 }
