@@ -138,7 +138,7 @@ func (s *Store) change(ctx context.Context, name string, by server.By, makes boo
 
 // record queues the events and the state after them.
 func record(c *eventstore.Changes, p pool.Pool, by server.By, events []any) error {
-	a := eventlog.AppendTo(pool.Stream(p.Name), server.Account, by.Meta())
+	a, former := eventlog.AppendTo(pool.Stream(p.Name), server.Account, by.Meta()), p.Classes
 	for _, data := range events {
 		eventType, err := typeOf(data)
 		if err != nil {
@@ -153,6 +153,9 @@ func record(c *eventstore.Changes, p pool.Pool, by server.By, events []any) erro
 			c.Queue(`delete from comfyui_tokens t where name = $1 and pool = $2 and not exists (select from comfyui_servers s where s.token = t.id)`,
 				e.Machine, p.Name)
 		}
+	}
+	if former != p.Classes { // jobs that were accepted with the former definitions are planned with them
+		c.Queue(`update comfyui_classes set made_at = now() where digest = $1`, former)
 	}
 	if p.Machines == nil {
 		p.Machines = []pool.Machine{}

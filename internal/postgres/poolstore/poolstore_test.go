@@ -53,11 +53,26 @@ func TestPoolsAndTheTokensOfTheirMachines(t *testing.T) {
 	spec.Max = 2
 	require.Equal(t, poolstore.Applied{Changed: true}, apply(spec, ""))
 
-	_, err = db.Exec(t.Context(), `update comfyui_classes set made_at = now() - interval '1 year'`)
-	require.NoError(t, err)
-	require.NoError(t, servers.ForgetClasses(t.Context()))
-	_, err = servers.Classes(t.Context(), "c")
-	require.NoError(t, err, "the definitions of a pool's machines are kept")
+	aged := func(digest string) error {
+		_, err := db.Exec(t.Context(), `update comfyui_classes set made_at = now() - interval '1 year' where digest = $1`, digest)
+		return err
+	}
+	kept := func(digest, why string) {
+		t.Helper()
+		require.NoError(t, servers.ForgetClasses(t.Context()))
+		_, err := servers.Classes(t.Context(), digest)
+		require.NoError(t, err, why)
+	}
+	require.NoError(t, aged("c"))
+	kept("c", "the definitions of a pool's machines")
+	for range 2 { // stored long ago, and again for a description that is not recorded yet
+		require.NoError(t, servers.KeepClasses(t.Context(), "d", []byte("body")))
+		kept("d", "definitions that a description is about to name")
+		require.NoError(t, aged("d"))
+	}
+	require.NoError(t, servers.KeepClasses(t.Context(), "d", []byte("body")))
+	require.Equal(t, poolstore.Applied{Changed: true}, apply(spec, "d"))
+	kept("c", "jobs may have been accepted with the former definitions")
 
 	// Changes at the same time are decided one after the other: none goes beyond the maximum.
 	var group sync.WaitGroup

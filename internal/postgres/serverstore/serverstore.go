@@ -366,10 +366,10 @@ func (st *Store) RecordOutcome(ctx context.Context, id server.ID, o server.Outco
 	return err
 }
 
-// KeepClasses stores class definitions under their digest.
+// KeepClasses stores class definitions under their digest. ForgetClasses spares them for 30 days, so that a server or a pool can name them.
 func (st *Store) KeepClasses(ctx context.Context, digest string, body []byte) error {
 	_, err := st.pool.Exec(ctx, `insert into comfyui_classes (digest, body, made_at) values ($1, $2, now())
-		on conflict (digest) do update set body = excluded.body`, digest, body)
+		on conflict (digest) do update set body = excluded.body, made_at = excluded.made_at`, digest, body)
 	return postgres.Classify(err, "keep the classes of a server")
 }
 
