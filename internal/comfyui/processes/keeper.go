@@ -203,15 +203,16 @@ func (k *Keeper) removeFormer(ctx context.Context) error {
 	})
 	k.notes = slices.DeleteFunc(k.notes, func(n note) bool { return slices.Contains(former, n) })
 	k.mu.Unlock()
-	return remove(ctx, k.registry, former)
+	return remove(ctx, k.registry, k.Data, former)
 }
 
-func remove(ctx context.Context, registry Registry, former []note) error {
+// remove removes the servers of former processes of a directory. The port of one may be that of a process of another directory by now.
+func remove(ctx context.Context, registry Registry, data string, former []note) error {
 	var errs []error
 	for _, n := range former {
 		s, err := registry.Server(ctx, n.URL)
 		switch {
-		case err != nil || s.Process == nil:
+		case err != nil || s.Process == nil || s.Process.Log != logFile(data, n.Name):
 		case s.Token != "" && s.SeenAt != nil: // its pool counts what it has done, and removes it
 			s.Process.Phase = server.PhaseEnded
 			err = registry.RecordProcess(ctx, s.ID, *s.Process, "", nil)
@@ -227,6 +228,10 @@ func remove(ctx context.Context, registry Registry, former []note) error {
 
 // clean ends and removes what an earlier process of a data directory left behind, for a process that looks after none.
 func clean(ctx context.Context, data string, registry Registry) error {
+	data, err := filepath.Abs(data) // as the processes have it
+	if err != nil {
+		return err
+	}
 	if _, err := os.Stat(notesFile(data)); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -240,7 +245,7 @@ func clean(ctx context.Context, data string, registry Registry) error {
 	}
 	former, err := endStrays(ctx, data)
 	if err == nil {
-		err = remove(ctx, registry, former)
+		err = remove(ctx, registry, data, former)
 	}
 	if err == nil {
 		err = os.Remove(notesFile(data))
@@ -249,6 +254,8 @@ func clean(ctx context.Context, data string, registry Registry) error {
 }
 
 func notesFile(data string) string { return filepath.Join(data, "processes.json") }
+
+func logFile(data, name string) string { return filepath.Join(data, name, "log") }
 
 // note records the process of a slot.
 func (k *Keeper) note(n note) error {

@@ -543,8 +543,20 @@ func TestATakenPortIsReplaced(t *testing.T) {
 	k.stop()
 	l := listen(t, strings.TrimPrefix(first.URL, "http://"))
 	defer l.Close()
-	again := keep(t, o)
-	require.NotEqual(t, first.URL, again.await(server.PhaseRunning, 0).URL)
+	for _, c := range []struct {
+		log  string // of the process that has the address now
+		left bool
+	}{{"/of/another/keeper/cpu/log", true}, {first.Process.Log, false}} {
+		r := &registry{rows: map[server.ID]*server.Server{first.ID: {ID: first.ID, URL: first.URL, Process: &server.Process{Log: c.log}}}}
+		again := keepIn(t, o, r)
+		require.NotEqual(t, first.URL, again.await(server.PhaseRunning, 0).URL)
+		_, err := r.Server(t.Context(), first.URL)
+		require.Equal(t, c.left, err == nil, "the server at the former address")
+		again.stop()
+		raw, err := json.Marshal([]map[string]any{{"name": "cpu", "url": first.URL, "port": l.Addr().(*net.TCPAddr).Port}})
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(o.Data, "processes.json"), raw, 0o600))
+	}
 }
 
 // A Millrace that is killed leaves no process behind, not even those that the interpreter has started.
@@ -573,21 +585,44 @@ func TestNothingOutlivesAKilledKeeper(t *testing.T) {
 	awaitEnd(t, second)
 }
 
-func TestTheNextStartEndsWhatWasLeftBehind(t *testing.T) {
-	t.Parallel()
-	o := options(t, 0, "")
-	stray := exec.Command("sh", "-c", "sleep 3600", filepath.Join(o.Data, "cpu"))
+// leave starts a process as one of a keeper that was killed with its watcher, with its note, and returns its id.
+func leave(t *testing.T, o processes.Options) int {
+	t.Helper()
+	stray := exec.Command("sh", "-c", "sleep 3600; :", filepath.Join(o.Data, "cpu"))
 	stray.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	require.NoError(t, stray.Start())
 	go stray.Wait()
+	t.Cleanup(func() { syscall.Kill(-stray.Process.Pid, syscall.SIGKILL) })
+	require.NoError(t, os.MkdirAll(o.Data, 0o700))
+	notes := fmt.Sprintf(`[{"name": "cpu", "pid": %d}]`, stray.Process.Pid)
+	require.NoError(t, os.WriteFile(filepath.Join(o.Data, "processes.json"), []byte(notes), 0o600))
+	return stray.Process.Pid
+}
+
+func TestAStartWithoutProcessesEndsWhatWasLeftBehind(t *testing.T) {
+	t.Parallel()
+	o := options(t, 0, "")
+	stray := leave(t, o)
+	here, err := os.Getwd()
+	require.NoError(t, err)
+	data, err := filepath.Rel(here, o.Data) // as a setting may have it
+	require.NoError(t, err)
+	var none *processes.Keeper
+	require.NoError(t, none.Run(t.Context(), data, &registry{}, nil, o.Log))
+	awaitEnd(t, stray)
+}
+
+func TestTheNextStartEndsWhatWasLeftBehind(t *testing.T) {
+	t.Parallel()
+	o := options(t, 0, "")
+	stray := leave(t, o)
 	other := exec.Command("sleep", "3600")
 	require.NoError(t, other.Start())
 	t.Cleanup(func() { other.Process.Kill(); other.Wait() })
-	require.NoError(t, os.MkdirAll(o.Data, 0o700))
-	notes := fmt.Sprintf(`[{"name": "cpu", "pid": %d}, {"name": "gpu7", "pid": %d}]`, stray.Process.Pid, other.Process.Pid)
+	notes := fmt.Sprintf(`[{"name": "cpu", "pid": %d}, {"name": "gpu7", "pid": %d}]`, stray, other.Process.Pid)
 	require.NoError(t, os.WriteFile(filepath.Join(o.Data, "processes.json"), []byte(notes), 0o600))
 	k := keep(t, o)
-	awaitEnd(t, stray.Process.Pid)
+	awaitEnd(t, stray)
 	require.True(t, runs(other.Process.Pid), "its id was used again")
 	k.await(server.PhaseRunning, 0)
 

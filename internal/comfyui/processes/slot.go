@@ -58,7 +58,7 @@ func newSlot(k *Keeper, name, device string) *slot {
 	dir := filepath.Join(k.Data, name)
 	return &slot{
 		Keeper: k, name: name, device: device, dir: dir,
-		state: server.Process{Host: k.host, Device: device, Log: filepath.Join(dir, "log")},
+		state: server.Process{Host: k.host, Device: device, Log: logFile(k.Data, name)},
 	}
 }
 
@@ -217,13 +217,13 @@ func (s *slot) begin(ctx context.Context) error {
 func (s *slot) choosePort(ctx context.Context) error {
 	last := s.noted(s.name)
 	if s.machine.Load() != nil {
-		last = note{URL: s.url, Port: s.port}
+		last = note{Name: s.name, URL: s.url, Port: s.port}
 	}
 	var listen net.ListenConfig
 	l, err := listen.Listen(ctx, "tcp", net.JoinHostPort(loopback, strconv.Itoa(last.Port)))
 	if err != nil && last.Port != 0 {
 		s.Log.Warn("the port of a ComfyUI process is taken; it gets another one", "process", s.name, "port", last.Port)
-		if err := remove(ctx, s.registry, []note{last}); err != nil {
+		if err := remove(ctx, s.registry, s.Data, []note{last}); err != nil {
 			return err
 		}
 		l, err = listen.Listen(ctx, "tcp", net.JoinHostPort(loopback, "0"))
