@@ -318,6 +318,6 @@ func TestFilesOfOnePrefixThatWaitAreSavedTogether(t *testing.T) {
 			streams = append(streams, all[i].Asset.Stream())
 		}
 	}
-	require.ElementsMatch(t, []string{"a_00001_.png", "a_00003_.png", "a_00004_.png", "a_00005_.png"}, made, "the one that they waited for has 2")
+	require.ElementsMatch(t, []string{"a_00001_.png", "a_00003_.png", "a_00004_.png", "a_00005_.png"}, made, "they waited for 2")
 	require.Equal(t, 1, b.count(t, `select count(distinct xmin::text) from streams where id = any($1)`, streams), "one transaction")
 }
