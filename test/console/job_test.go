@@ -31,7 +31,7 @@ func TestAJobIsShownAsItWasAfterEachEvent(t *testing.T) {
 		require.GreaterOrEqual(t, p.get("/console/jobs/"+id+"?at="+at).status, 400, at)
 	}
 	require.Contains(t, whole, "in all")
-	require.Contains(t, whole, "prepared: plan, cache, inputs", "all of the time has a name")
+	require.Regexp(t, "waited for a worker to begin|prepared: plan, cache, inputs|ran nodes", whole, "parts that took no time are left out")
 }
 
 func TestAJobRunsAgainWithChangedInputs(t *testing.T) {
