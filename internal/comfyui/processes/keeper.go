@@ -214,8 +214,9 @@ func remove(ctx context.Context, registry Registry, data string, former []note) 
 		switch {
 		case err != nil || s.Process == nil || s.Process.Log != logFile(data, n.Name):
 		case s.Token != "" && s.SeenAt != nil: // its pool counts what it has done, and removes it
-			s.Process.Phase = server.PhaseEnded
-			err = registry.RecordProcess(ctx, s.ID, *s.Process, "", nil)
+			ended := *s.Process
+			ended.Phase = server.PhaseEnded
+			err = registry.RecordProcess(ctx, s.ID, ended, "", nil)
 		default:
 			err = registry.Remove(ctx, s.ID, server.By{Actor: "host", Reason: "its process is not started any more"})
 		}
