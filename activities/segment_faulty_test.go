@@ -131,7 +131,7 @@ func TestEachCallOfAStoreMayFailWhileASegmentRuns(t *testing.T) {
 					failed++
 				}
 			}
-			require.GreaterOrEqual(t, failed, 15) // the exact number depends on how often progress is recorded
+			require.GreaterOrEqual(t, failed, 20) // 20 to 24 if it succeeds, as often as progress is recorded
 		})
 	}
 }

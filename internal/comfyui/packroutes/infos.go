@@ -26,10 +26,10 @@ type Models struct {
 }
 
 const (
-	maxPages   = 128
+	maxPages   = 64
 	infoFor    = time.Minute
 	infoWithin = 5 * time.Minute // a server reads the header of every file of a page when it is first asked
-	maxInfo    = 16 << 20
+	maxInfo    = 4 << 20         // bytes of the page of a server, or of all files of old nodes
 	infoRoute  = "/api/etn/model_info/"
 )
 

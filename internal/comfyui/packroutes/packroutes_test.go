@@ -133,7 +133,7 @@ func TestARequestGoesToTheServerOfItsJob(t *testing.T) {
 	require.True(t, fault.Is(err, fault.NotFound))
 }
 
-// libraries are servers whose tooling nodes tell of models, by the names of the servers.
+// libraries are servers whose tooling nodes list models, by the names of the servers.
 type libraries map[server.ID]library
 
 func (l libraries) Servers() (all []*server.Server) {
@@ -175,7 +175,7 @@ func (l library) Ask(_ context.Context, r comfyui.PackRequest, _ int64) (*comfyu
 }
 
 // A server reads the files of a page only: it may take minutes to read all of them, and a client does not wait for that long.
-func TestModelsOfAllServersAreToldByPages(t *testing.T) {
+func TestModelsOfAllServersAreListedByPages(t *testing.T) {
 	t.Parallel()
 	r := packroutes.New(packroutes.Options{Pool: libraries{
 		"a": {models: []string{"a1", "a2", "a3"}}, "b": {}, "c": {models: []string{"c1", "c2", "c3"}, old: true}, "d": {models: []string{"d1"}},
