@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/millrace-dev/millrace/activities"
@@ -182,6 +183,7 @@ func TestALaterAttemptReadsItsJob(t *testing.T) {
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
 	env.SetTestTimeout(time.Minute)
+	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute}) // one second otherwise
 	lostOnce := func(ctx context.Context, p activities.BeginParams) (activities.BeginResult, error) {
 		if activity.GetInfo(ctx).Attempt == 1 {
 			return activities.BeginResult{}, errAway

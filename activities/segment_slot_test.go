@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/millrace-dev/millrace/activities"
@@ -181,6 +182,7 @@ func TestWaitsForASlotAreNoAttempts(t *testing.T) {
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
 	env.SetTestTimeout(time.Minute)
+	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute}) // one second otherwise
 	env.RegisterActivity(b.activities.RunLong)
 	env.ExecuteWorkflow(func(ctx workflow.Context) (res activities.RunResult, err error) {
 		ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{

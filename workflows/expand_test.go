@@ -61,7 +61,7 @@ func TestARunThatExpandedContinuesAsANewExecution(t *testing.T) {
 	play := expands(expansion, &seen)
 	e.run = func(p activities.RunParams) (activities.RunResult, error) {
 		if slices.Contains(p.Units, 4) {
-			env.SetContinueAsNewSuggested(true)
+			suggestContinuing(env)
 		}
 		return play(p)
 	}
@@ -94,7 +94,7 @@ func TestACachedUnitOfAnExpansionIsReadAndDoesNotRun(t *testing.T) {
 			read = p.Inputs
 		}
 		if slices.Contains(p.Units, 1) && len(p.Expansions) == 0 {
-			env.SetContinueAsNewSuggested(true)
+			suggestContinuing(env)
 		}
 		return play(p)
 	}

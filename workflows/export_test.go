@@ -17,7 +17,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
-	"go.temporal.io/sdk/testsuite"
 
 	"github.com/millrace-dev/millrace/activities/attempt"
 	"github.com/millrace-dev/millrace/activities/upkeep"
@@ -113,9 +112,7 @@ func (s *exportFixture) run(t *testing.T, names ...string) {
 			require.True(t, s.blobs.Damage(ref))
 		}
 	}
-	var suite testsuite.WorkflowTestSuite
-	env := suite.NewTestWorkflowEnvironment()
-	env.SetTestTimeout(time.Minute) // three seconds otherwise
+	env := environment()
 	env.RegisterWorkflow(workflows.ExportAssets)
 	env.RegisterActivity(&upkeep.Exports{
 		Records: s, Chooser: export.Chooser{Jobs: s, Files: s, Shelf: s}, Blobs: s.blobs, Bus: s, Retention: time.Hour,
@@ -232,9 +229,7 @@ func TestAnExportThatIsOverIsNotPackedAgain(t *testing.T) {
 func TestALargeExportMayTakeLonger(t *testing.T) {
 	t.Parallel()
 	for bytes, want := range map[int64]time.Duration{0: 5 * time.Minute, 600 << 20: 15 * time.Minute} {
-		var suite testsuite.WorkflowTestSuite
-		env := suite.NewTestWorkflowEnvironment()
-		env.SetTestTimeout(time.Minute) // three seconds otherwise
+		env := environment()
 		env.RegisterWorkflow(workflows.ExportAssets)
 		env.RegisterActivityWithOptions(func(ctx context.Context, _ task.Ref) error {
 			require.Equal(t, want, activity.GetInfo(ctx).StartToCloseTimeout)
@@ -249,9 +244,7 @@ func TestALargeExportMayTakeLonger(t *testing.T) {
 func TestATaskIsGivenUpUnlessItIsCanceled(t *testing.T) {
 	t.Parallel()
 	for _, canceled := range []bool{false, true} {
-		var suite testsuite.WorkflowTestSuite
-		env := suite.NewTestWorkflowEnvironment()
-		env.SetTestTimeout(time.Minute) // three seconds otherwise
+		env := environment()
 		env.RegisterWorkflow(workflows.DownloadAsset)
 		givenUp := 0
 		env.RegisterActivityWithOptions(func(context.Context, task.Ref) error {

@@ -6,14 +6,12 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
-	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/millrace-dev/millrace/activities"
@@ -45,9 +43,7 @@ func TestAWorkflowDoesNotHideHowItsWorkEnded(t *testing.T) {
 		} {
 			t.Run(name+", "+end, func(t *testing.T) {
 				t.Parallel()
-				var suite testsuite.WorkflowTestSuite
-				env := suite.NewTestWorkflowEnvironment()
-				env.SetTestTimeout(time.Minute) // three seconds otherwise
+				env := environment()
 				env.RegisterWorkflow(c.workflow)
 				var did []string
 				step := func(name string, err error) {
@@ -78,9 +74,7 @@ func TestAWorkflowDoesNotHideHowItsWorkEnded(t *testing.T) {
 // An asset of several that cannot be verified does not keep the others, and its failure is that of the workflow.
 func TestAnAssetThatCannotBeVerifiedKeepsNoOther(t *testing.T) {
 	t.Parallel()
-	var suite testsuite.WorkflowTestSuite
-	env := suite.NewTestWorkflowEnvironment()
-	env.SetTestTimeout(time.Minute) // three seconds otherwise
+	env := environment()
 	env.RegisterWorkflow(workflows.IngestAssets)
 	refs := []asset.IngestRef{{Asset: "1", Account: "a"}, {Asset: "2", Account: "a"}, {Asset: "3", Account: "a"}}
 	env.RegisterActivityWithOptions(func(context.Context, upkeep.VerifyAssetsParams) (upkeep.VerifiedAssets, error) {
@@ -105,8 +99,7 @@ func TestAnAssetThatCannotBeVerifiedKeepsNoOther(t *testing.T) {
 // A pool without orders fails rather than being taken for one that is over.
 func TestAPoolWithoutOrdersFails(t *testing.T) {
 	t.Parallel()
-	env := (&testsuite.WorkflowTestSuite{}).NewTestWorkflowEnvironment()
-	env.SetTestTimeout(time.Minute) // three seconds otherwise
+	env := environment()
 	env.RegisterActivityWithOptions(func(context.Context, upkeep.NextParams) (upkeep.MachineOrders, error) {
 		return upkeep.MachineOrders{Over: true}, errFinal
 	}, activity.RegisterOptions{Name: "AwaitOrders"})
@@ -184,7 +177,7 @@ func TestTheNextExecutionGetsTheStateOfTheRun(t *testing.T) {
 	})}
 	env := e.environment()
 	e.run = func(p activities.RunParams) (activities.RunResult, error) {
-		env.SetContinueAsNewSuggested(true)
+		suggestContinuing(env)
 		res := done(p)
 		res.Version = 9
 		return res, nil

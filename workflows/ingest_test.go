@@ -7,13 +7,11 @@ import (
 	"log/slog"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
-	"go.temporal.io/sdk/testsuite"
 
 	"github.com/millrace-dev/millrace/activities/attempt"
 	"github.com/millrace-dev/millrace/activities/upkeep"
@@ -132,9 +130,7 @@ func ingestMany(t *testing.T, activities upkeep.Ingest, change func(*records, *m
 // runIngest runs a workflow over records and returns the activities that were more than local ones.
 func runIngest(t *testing.T, activities upkeep.Ingest, r *records, blobs *mem.Store, run, params any) (scheduled []string) {
 	t.Helper()
-	var suite testsuite.WorkflowTestSuite
-	env := suite.NewTestWorkflowEnvironment()
-	env.SetTestTimeout(time.Minute) // three seconds otherwise
+	env := environment()
 	env.RegisterWorkflow(run)
 	activities.Records, activities.Blobs, activities.Log = r, blobs, slog.New(slog.DiscardHandler)
 	env.RegisterActivity(&activities)
@@ -256,9 +252,7 @@ func TestScannerVerdictRejectedIsRecorded(t *testing.T) { // A-37
 func TestAnAssetThatCannotBeVerifiedIsNotScanned(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int64{5000, 1 << 30} { // verified within the workflow task, and by an activity
-		var suite testsuite.WorkflowTestSuite
-		env := suite.NewTestWorkflowEnvironment()
-		env.SetTestTimeout(time.Minute) // three seconds otherwise
+		env := environment()
 		env.RegisterWorkflow(workflows.IngestAsset)
 		scanned := false
 		env.RegisterActivityWithOptions(func(context.Context, asset.IngestRef) (upkeep.Verified, error) {
@@ -277,9 +271,7 @@ func TestAnAssetThatCannotBeVerifiedIsNotScanned(t *testing.T) {
 // A batch of assets ends with its canceled workflow.
 func TestACanceledBatchOfAssetsEnds(t *testing.T) {
 	t.Parallel()
-	var suite testsuite.WorkflowTestSuite
-	env := suite.NewTestWorkflowEnvironment()
-	env.SetTestTimeout(time.Minute) // three seconds otherwise
+	env := environment()
 	env.RegisterWorkflow(workflows.IngestAssets)
 	env.RegisterActivityWithOptions(func(context.Context, upkeep.VerifyAssetsParams) (upkeep.VerifiedAssets, error) {
 		env.CancelWorkflow()

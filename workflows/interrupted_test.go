@@ -4,12 +4,10 @@ import (
 	"context"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
-	"go.temporal.io/sdk/testsuite"
 
 	"github.com/millrace-dev/millrace/activities"
 	"github.com/millrace-dev/millrace/activities/upkeep"
@@ -37,9 +35,7 @@ func TestAWorkerThatShutsDownDoesNotEndARun(t *testing.T) {
 	var begun []activities.BeginParams
 	var finished []activities.FinishParams
 	finish := interrupted(&finished, struct{}{})
-	var suite testsuite.WorkflowTestSuite
-	env := suite.NewTestWorkflowEnvironment()
-	env.SetTestTimeout(time.Minute) // three seconds otherwise
+	env := environment()
 	env.RegisterWorkflow(workflows.RunGraph)
 	env.RegisterActivityWithOptions(interrupted(&begun, activities.BeginResult{PlanHash: "h"}), activity.RegisterOptions{Name: "Begin"})
 	env.RegisterActivityWithOptions(func(ctx context.Context, p activities.FinishParams) error {
@@ -69,9 +65,7 @@ func TestAWorkerThatShutsDownDoesNotEndAnIngest(t *testing.T) {
 			t.Parallel()
 			var alone []asset.IngestRef
 			var together []upkeep.VerifyAssetsParams
-			var suite testsuite.WorkflowTestSuite
-			env := suite.NewTestWorkflowEnvironment()
-			env.SetTestTimeout(time.Minute) // three seconds otherwise
+			env := environment()
 			env.RegisterWorkflow(c.run)
 			env.RegisterActivityWithOptions(interrupted(&alone, upkeep.Verified{Complete: true}), activity.RegisterOptions{Name: "VerifyAsset"})
 			env.RegisterActivityWithOptions(interrupted(&together, upkeep.VerifiedAssets{}), activity.RegisterOptions{Name: "VerifyAssets"})

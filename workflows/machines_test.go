@@ -5,12 +5,10 @@ import (
 	"errors"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
-	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/millrace-dev/millrace/activities/upkeep"
@@ -23,8 +21,7 @@ func TestAPoolCarriesOutItsOrders(t *testing.T) {
 	for name, rounds := range map[string]int{"until it is over": 5, "in further executions": 1000} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			env := (&testsuite.WorkflowTestSuite{}).NewTestWorkflowEnvironment()
-			env.SetTestTimeout(time.Minute) // three seconds otherwise
+			env := environment()
 			round := 0
 			var mu sync.Mutex // activities run at once
 			run := map[string]int{}

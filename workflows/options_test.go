@@ -12,7 +12,6 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
-	"go.temporal.io/sdk/testsuite"
 
 	"github.com/millrace-dev/millrace/activities"
 	"github.com/millrace-dev/millrace/activities/modelcall"
@@ -145,9 +144,7 @@ func TestTheLimitsOfActivities(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var suite testsuite.WorkflowTestSuite
-			env := suite.NewTestWorkflowEnvironment()
-			env.SetTestTimeout(time.Minute) // three seconds otherwise
+			env := environment()
 			env.RegisterWorkflow(c.workflow)
 			for name, fn := range c.stubs {
 				env.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
-	"go.temporal.io/sdk/testsuite"
 
 	"github.com/millrace-dev/millrace/activities/upkeep"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
@@ -26,8 +24,7 @@ func TestSweepRetiresJobsThenAssetsThenBlobs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			env := (&testsuite.WorkflowTestSuite{}).NewTestWorkflowEnvironment()
-			env.SetTestTimeout(time.Minute) // three seconds otherwise
+			env := environment()
 			var order []string
 			step := func(name string, fn any) {
 				env.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
@@ -75,8 +72,7 @@ func TestASweepEndsAtItsAssets(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			env := (&testsuite.WorkflowTestSuite{}).NewTestWorkflowEnvironment()
-			env.SetTestTimeout(time.Minute) // three seconds otherwise
+			env := environment()
 			var order []string
 			for step, err := range map[string]error{"ExpireJobs": c.jobs, "ExpireAssets": c.assets, "CollectBlobs": c.blobs} {
 				env.RegisterActivityWithOptions(func(context.Context) error {

@@ -17,6 +17,7 @@ import (
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/millrace-dev/millrace/activities"
@@ -29,16 +30,25 @@ import (
 // engine plays the activities of one run by a script and notes what was asked of them.
 type engine struct {
 	begin func(activities.BeginParams) activities.BeginResult
-	run   func(activities.RunParams) (activities.RunResult, error) // nil: every unit is done
+	run   func(activities.RunParams) (activities.RunResult, error) // nil: every unit is done; called for one batch at a time
 
 	ended *activities.FinishResult // nil: the run did not end, because its job is queued again
 
 	exact  bool // what run returns is the result, whatever it is
 	refuse int  // endings with the news that the log has lost events of the run
 
+	runs   sync.Mutex // held by run
 	mu     sync.Mutex
 	log    []string
 	finish activities.FinishParams
+}
+
+// environment runs a workflow on a machine that may stand still for a minute.
+func environment() *testsuite.TestWorkflowEnvironment {
+	env := (&testsuite.WorkflowTestSuite{}).NewTestWorkflowEnvironment()
+	env.SetTestTimeout(time.Minute)                                             // three seconds otherwise
+	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute}) // one second otherwise
+	return env
 }
 
 func (e *engine) note(format string, args ...any) {
@@ -48,9 +58,7 @@ func (e *engine) note(format string, args ...any) {
 }
 
 func (e *engine) environment() *testsuite.TestWorkflowEnvironment {
-	var suite testsuite.WorkflowTestSuite
-	env := suite.NewTestWorkflowEnvironment()
-	env.SetTestTimeout(time.Minute) // three seconds otherwise
+	env := environment()
 	env.RegisterWorkflowWithOptions(workflows.RunGraph, workflow.RegisterOptions{Name: workflows.RunGraphName})
 	for name, fn := range map[string]any{
 		"Begin": func(_ context.Context, p activities.BeginParams) (activities.BeginResult, error) {
@@ -79,6 +87,8 @@ func (e *engine) batch(kind string) func(context.Context, activities.RunParams) 
 	return func(_ context.Context, p activities.RunParams) (activities.RunResult, error) {
 		e.note("%s %v of %s", kind, p.Units, p.PlanHash)
 		if e.run != nil {
+			e.runs.Lock()
+			defer e.runs.Unlock()
 			if res, err := e.run(p); e.exact || err != nil || len(res.Units)+len(res.Lost) > 0 {
 				return res, err
 			}
@@ -112,6 +122,12 @@ func executed(t *testing.T, env *testsuite.TestWorkflowEnvironment, resumed *wor
 	})
 	require.True(t, env.IsWorkflowCompleted())
 	return env.GetWorkflowError()
+}
+
+// suggestContinuing tells the workflow that its history is long. An activity may call it: the workflow runs in another goroutine, which
+// reads the suggestion, so the loop of the environment sets it.
+func suggestContinuing(env *testsuite.TestWorkflowEnvironment) {
+	env.RegisterDelayedCallback(func() { env.SetContinueAsNewSuggested(true) }, 0)
 }
 
 func plans(results ...activities.BeginResult) func(activities.BeginParams) activities.BeginResult {
@@ -325,7 +341,7 @@ func TestALongRunContinuesAsANewExecution(t *testing.T) {
 	env := e.environment()
 	e.run = func(p activities.RunParams) (activities.RunResult, error) {
 		if slices.Contains(p.Units, 1) {
-			env.SetContinueAsNewSuggested(true)
+			suggestContinuing(env)
 		}
 		return activities.RunResult{}, nil
 	}

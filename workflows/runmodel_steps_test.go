@@ -37,9 +37,7 @@ type calling struct {
 
 func newCalling(script map[string][]answer) *calling {
 	c := &calling{script: script}
-	var suite testsuite.WorkflowTestSuite
-	c.env = suite.NewTestWorkflowEnvironment()
-	c.env.SetTestTimeout(time.Minute) // three seconds otherwise
+	c.env = environment()
 	c.env.RegisterWorkflowWithOptions(workflows.RunModel, workflow.RegisterOptions{Name: workflows.RunModelName})
 	began := c.env.Now()
 	for _, name := range []string{"Dispatch", "Resolve", "Poll", "Stop", "Host", "Deliver"} {

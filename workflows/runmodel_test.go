@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
-	"go.temporal.io/sdk/testsuite"
 
 	"github.com/millrace-dev/millrace/activities/modelcall"
 	"github.com/millrace-dev/millrace/internal/domain/call"
@@ -29,9 +28,7 @@ func TestACallIsPolledUntilItIsStopped(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var suite testsuite.WorkflowTestSuite
-			env := suite.NewTestWorkflowEnvironment()
-			env.SetTestTimeout(time.Minute) // three seconds otherwise
+			env := environment()
 			env.RegisterWorkflow(workflows.RunModel)
 			polls, stops := 0, 0
 			env.RegisterActivityWithOptions(func(context.Context, call.Run) (modelcall.Step, error) {
@@ -66,9 +63,7 @@ func TestAWorkflowEndsAsItsCall(t *testing.T) {
 			requireBenign(t, err, workflows.CallFailed, "the outcome of the call is unknown: provider_error")
 		},
 	} {
-		var suite testsuite.WorkflowTestSuite
-		env := suite.NewTestWorkflowEnvironment()
-		env.SetTestTimeout(time.Minute) // three seconds otherwise
+		env := environment()
 		env.RegisterWorkflow(workflows.RunModel)
 		env.RegisterActivityWithOptions(func(context.Context, call.Run) (modelcall.Step, error) {
 			return modelcall.Step{Next: modelcall.NextNothing, Outcome: outcome, Cause: call.ProviderError}, nil

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/millrace-dev/millrace/activities/modelcall"
@@ -542,7 +543,8 @@ func TestAProviderIsAskedToCancelAFewTimes(t *testing.T) {
 		call.DispatchingV1{Run: 1, Token: "t", Worker: "this"}, call.ProviderAcceptedV1{Handle: "h"}, call.CancelRequestedV1{})
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
-	env.SetTestTimeout(time.Minute) // three seconds otherwise
+	env.SetTestTimeout(time.Minute)                                             // three seconds otherwise
+	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute}) // one second otherwise
 	env.RegisterActivity(l.Activities.Stop)
 	env.ExecuteWorkflow(func(ctx workflow.Context, r call.Run) (step modelcall.Step, err error) {
 		ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{

@@ -18,6 +18,7 @@ import (
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/millrace-dev/millrace/activities/upkeep"
@@ -368,7 +369,8 @@ func TestASourceThatMayRecoverIsAskedAFewTimes(t *testing.T) {
 	})
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
-	env.SetTestTimeout(time.Minute) // three seconds otherwise
+	env.SetTestTimeout(time.Minute)                                             // three seconds otherwise
+	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute}) // one second otherwise
 	env.RegisterActivity(x.FetchDownload)
 	env.ExecuteWorkflow(func(ctx workflow.Context) error {
 		ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{

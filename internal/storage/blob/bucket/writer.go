@@ -13,8 +13,16 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// Create implements blob.Store. The spool file has no name, so it does not outlive the process.
+// Create implements blob.Store.
 func (s *Store) Create(context.Context, blob.Durability) (blob.Writer, error) {
+	full := func(err error) error {
+		return fault.Wrap(err, fault.Exhausted, fault.CodeDiskFull, "no space left to store files")
+	}
+	return &writer{Spool: blob.NewSpool(s.spool, full), s: s}, nil
+}
+
+// spool makes a file without a name, so it does not outlive the process.
+func (s *Store) spool() (*os.File, error) {
 	f, err := os.CreateTemp(s.opts.Spool, "")
 	if err != nil {
 		return nil, fmt.Errorf("spool a blob: %w", err)
@@ -22,10 +30,7 @@ func (s *Store) Create(context.Context, blob.Durability) (blob.Writer, error) {
 	if err := os.Remove(f.Name()); err != nil {
 		return nil, errors.Join(fmt.Errorf("spool a blob: %w", err), f.Close())
 	}
-	full := func(err error) error {
-		return fault.Wrap(err, fault.Exhausted, fault.CodeDiskFull, "no space left to store files")
-	}
-	return &writer{Spool: blob.NewSpool(f, full), s: s}, nil
+	return f, nil
 }
 
 // writer spools one blob before it is sent.
@@ -73,7 +78,7 @@ const uploadAttempts = 3
 // one, so upload checks under the lock that the object exists.
 func (w *writer) upload(ctx context.Context, b blob.Stored) error {
 	for attempt := 1; ; attempt++ {
-		_, err := w.s.client.PutObject(ctx, w.s.opts.Bucket, w.s.key(b.Ref), io.NewSectionReader(w.File(), 0, b.Size), b.Size,
+		_, err := w.s.client.PutObject(ctx, w.s.opts.Bucket, w.s.key(b.Ref), io.NewSectionReader(w, 0, b.Size), b.Size,
 			minio.PutObjectOptions{ContentType: "application/octet-stream", PartSize: partSize, NumThreads: 1, ServerSideEncryption: w.s.sse})
 		if err != nil {
 			return classify(b.Ref, "store", err)

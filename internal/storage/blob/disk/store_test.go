@@ -175,6 +175,45 @@ func TestStagingOfEndedProcessesIsCleared(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// A file is made only of bytes that the store lacks, or that are too many for memory. Where none can be made, the bytes can still be read.
+func TestFewBytesOfAStoredBlobNeedNoFile(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	s := open(t, root, disk.Options{})
+	held := bytes.Repeat([]byte{1}, blob.SpoolMemory)
+	_, err := blob.PutBytes(t.Context(), s, held)
+	require.NoError(t, err)
+	folders, err := filepath.Glob(filepath.Join(root, "staging", "*"))
+	require.NoError(t, err)
+	require.Len(t, folders, 1)
+	require.NoError(t, os.RemoveAll(folders[0]))
+
+	stored, err := blob.Put(t.Context(), s, blob.Durable, bytes.NewReader(held))
+	require.NoError(t, err)
+	require.False(t, stored.Created)
+	for size, fails := range map[int]string{blob.SpoolMemory: "commit", blob.SpoolMemory + 2: "write"} {
+		w, err := s.Create(t.Context(), blob.Durable)
+		require.NoError(t, err)
+		data := bytes.Repeat([]byte{2}, size-1)
+		n, err := w.Write(data[:blob.SpoolMemory-1])
+		require.NoError(t, err)
+		if m, err := w.Write(data[n:]); fails == "write" {
+			require.Error(t, err)
+			require.Zero(t, m)
+		}
+		_, err = w.Commit(t.Context())
+		require.Error(t, err)
+		sum, count := w.Sum()
+		back, err := io.ReadAll(io.NewSectionReader(w, 0, count))
+		require.NoError(t, err)
+		require.Equal(t, data[:n], back, fails)
+		require.Equal(t, blob.Sum(back), sum)
+		_, err = w.Write([]byte{3})
+		require.Error(t, err, "after a failure nothing more is taken")
+		require.NoError(t, w.Abort())
+	}
+}
+
 // TestKilledWriters kills a process that writes blobs without pause, many times. Afterwards every blob is complete, and the
 // next start removes all staging files.
 func TestKilledWriters(t *testing.T) {

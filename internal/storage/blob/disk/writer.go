@@ -18,15 +18,11 @@ import (
 
 // Create implements blob.Store.
 func (s *Store) Create(_ context.Context, d blob.Durability) (blob.Writer, error) {
-	f, err := s.staging.create()
-	if err != nil {
-		return nil, classify(blob.Ref{}, "stage", err)
-	}
 	failed := func(err error) error { return classify(blob.Ref{}, "write", err) }
-	return &writer{Spool: blob.NewSpool(f, failed), s: s, durability: d}, nil
+	return &writer{Spool: blob.NewSpool(s.staging.create, failed), s: s, durability: d}, nil
 }
 
-// writer fills one staging file.
+// writer stages the bytes of one blob.
 type writer struct {
 	*blob.Spool
 	s          *Store
@@ -59,7 +55,11 @@ func (w *writer) publish(dir *os.File) error {
 	if adopted || err != nil {
 		return classify(ref, "adopt", err)
 	}
-	if w.staged, err = w.File().Stat(); err != nil {
+	f, err := w.Spill()
+	if err != nil {
+		return err
+	}
+	if w.staged, err = f.Stat(); err != nil {
 		return classify(ref, "commit", err)
 	}
 	named, err := w.link(w.s.path(ref))
@@ -67,7 +67,7 @@ func (w *writer) publish(dir *os.File) error {
 		err = w.sync(func() error { return w.s.dirsync(dir) })
 	}
 	if err == nil && named {
-		err = w.s.markWritten(ref, w.File())
+		err = w.s.markWritten(ref, f)
 	}
 	if err != nil && named {
 		err = errors.Join(err, w.withdraw(dir, w.s.path(ref)))
@@ -188,10 +188,11 @@ func (w *writer) sync(fn func() error) error {
 // Abort implements blob.Writer.
 func (w *writer) Abort() error {
 	f := w.File()
+	err := w.Close()
 	if f == nil {
-		return nil
+		return err
 	}
-	err := errors.Join(w.Close(), os.Remove(f.Name()))
+	err = errors.Join(err, os.Remove(f.Name()))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // the staging folder has been removed already
 	}
