@@ -30,14 +30,15 @@ import (
 // engine plays the activities of one run by a script and notes what was asked of them.
 type engine struct {
 	begin func(activities.BeginParams) activities.BeginResult
-	run   func(activities.RunParams) (activities.RunResult, error) // nil: every unit is done; called for one batch at a time
+	run   func(activities.RunParams) (activities.RunResult, error) // nil: every unit is done
 
 	ended *activities.FinishResult // nil: the run did not end, because its job is queued again
 
+	beside bool // run is called for several batches at once; otherwise for one at a time
 	exact  bool // what run returns is the result, whatever it is
 	refuse int  // endings with the news that the log has lost events of the run
 
-	runs   sync.Mutex // held by run
+	runs   sync.Mutex // held while run is called for one batch
 	mu     sync.Mutex
 	log    []string
 	finish activities.FinishParams
@@ -87,8 +88,10 @@ func (e *engine) batch(kind string) func(context.Context, activities.RunParams) 
 	return func(_ context.Context, p activities.RunParams) (activities.RunResult, error) {
 		e.note("%s %v of %s", kind, p.Units, p.PlanHash)
 		if e.run != nil {
-			e.runs.Lock()
-			defer e.runs.Unlock()
+			if !e.beside {
+				e.runs.Lock()
+				defer e.runs.Unlock()
+			}
 			if res, err := e.run(p); e.exact || err != nil || len(res.Units)+len(res.Lost) > 0 {
 				return res, err
 			}
@@ -195,6 +198,7 @@ func TestAnOutputThatRunsBesideAFailingNodeIsSaved(t *testing.T) {
 		begin: plans(activities.BeginResult{PlanHash: "p", Shape: graph.Shape{Units: []graph.Unit{
 			{Millis: long}, {Millis: long, Output: true}, {Millis: long}, {Millis: 1, Deps: []int{0, 2}, Output: true},
 		}}}),
+		beside: true,
 		run: func(p activities.RunParams) (activities.RunResult, error) {
 			begun.Done()
 			begun.Wait()
