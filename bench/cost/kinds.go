@@ -9,6 +9,7 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
+	"strings"
 	"sync/atomic"
 
 	"github.com/zeebo/blake3"
@@ -92,10 +93,10 @@ func (b *bench) text() string {
 	return fmt.Sprintf(`{"prompt":`+shown+`}`, fmt.Sprint("mill ", b.next.Add(1)))
 }
 
-// call calls the simulated model that answers at once.
+// call calls the simulated model that answers at once. Request and answer differ each time, so that the blob store has none of them.
 func (b *bench) call(ctx context.Context) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, b.base+"/v2/models/sim/echo",
-		bytes.NewReader([]byte(`{"prompt":"a red square"}`)))
+		strings.NewReader(fmt.Sprintf(`{"prompt":"a red square","seed":%d}`, b.next.Add(1))))
 	if err != nil {
 		return err
 	}

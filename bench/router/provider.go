@@ -18,8 +18,8 @@ import (
 	"github.com/millrace-dev/millrace/bench/harness"
 )
 
-// request is the request that both sides send.
-const request = `{"prompt":"a red square"}`
+// requests counts the requests. Each differs from the others, as those of users do: the blob store has neither it nor its answer.
+var requests atomic.Int64
 
 // provider answers echoes after a while, and tones of 20 MB at once.
 type provider struct {
@@ -88,7 +88,8 @@ func post(ctx context.Context, c *http.Client, address string) error {
 }
 
 func drain(ctx context.Context, c *http.Client, address string) (int64, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(request))
+	body := fmt.Sprintf(`{"prompt":"a red square","seed":%d}`, requests.Add(1))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(body))
 	if err != nil {
 		return 0, err
 	}

@@ -35,6 +35,7 @@ type Store struct {
 	log      *slog.Logger
 	verified *verifiedFiles
 	written  *verifiedFiles       // files that this process has written, or read to adopt them
+	synced   *verifiedFiles       // those whose bytes and name it has synced
 	datasync func(*os.File) error // syncs the bytes of a file
 	dirsync  func(*os.File) error // syncs the names in a folder
 }
@@ -50,7 +51,8 @@ func Open(ctx context.Context, root string, opts Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		root: root, log: opts.Log, verified: newVerifiedFiles(opts.VerifiedTTL), written: newVerifiedFiles(0),
+		root: root, log: opts.Log,
+		verified: newVerifiedFiles(opts.VerifiedTTL), written: newVerifiedFiles(0), synced: newVerifiedFiles(0),
 		datasync: datasync, dirsync: (*os.File).Sync,
 	}
 	s.log = cmp.Or(s.log, slog.Default())
@@ -151,13 +153,17 @@ func (s *Store) Touch(_ context.Context, ref blob.Ref) error {
 	})
 }
 
-// markWritten remembers that a file has the bytes of a blob: this process has written or read them.
-func (s *Store) markWritten(ref blob.Ref, f *os.File) error {
+// markWritten remembers that a file has the bytes of a blob: this process has written or read them, and perhaps synced them.
+func (s *Store) markWritten(ref blob.Ref, f *os.File, synced bool) error {
 	info, err := f.Stat()
-	if err == nil {
-		s.written.add(ref, info)
+	if err != nil {
+		return err
 	}
-	return err
+	s.written.add(ref, info)
+	if synced {
+		s.synced.add(ref, info)
+	}
+	return nil
 }
 
 // Remove implements blob.Store.

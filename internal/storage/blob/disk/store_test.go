@@ -175,6 +175,28 @@ func TestStagingOfEndedProcessesIsCleared(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// A file that this process has synced is not synced again; one that it has only written, or that something has touched, is.
+func TestAStoredBlobIsSyncedOnce(t *testing.T) {
+	t.Parallel()
+	s := open(t, t.TempDir(), disk.Options{})
+	syncs := 0
+	s.SyncBy(func(*os.File) error { syncs++; return nil })
+	for size, after := range map[int][]int{100: {0, 1, 1, 1, 1}, 2 << 20: {0, 1, 1, 1, 1}} {
+		data := bytes.Repeat([]byte{5}, size)
+		syncs = 0
+		for i, how := range []blob.Durability{blob.Relaxed, blob.Durable, blob.Relaxed, blob.Durable, blob.Durable} {
+			stored, err := blob.Put(t.Context(), s, how, bytes.NewReader(data))
+			require.NoError(t, err)
+			require.Equal(t, i == 0, stored.Created)
+			require.Equal(t, after[i], syncs, "%d of %d bytes", i, size)
+		}
+		require.NoError(t, s.Touch(t.Context(), blob.Sum(data)))
+		_, err := blob.PutBytes(t.Context(), s, data)
+		require.NoError(t, err)
+		require.Equal(t, 2, syncs)
+	}
+}
+
 // A file is made only of bytes that the store lacks, or that are too many for memory. Where none can be made, the bytes can still be read.
 func TestFewBytesOfAStoredBlobNeedNoFile(t *testing.T) {
 	t.Parallel()

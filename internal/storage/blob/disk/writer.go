@@ -48,10 +48,7 @@ func (w *writer) Commit(ctx context.Context) (blob.Stored, error) {
 // name.
 func (w *writer) publish(dir *os.File) error {
 	ref := w.stored.Ref
-	adopted, err := w.adopt(w.s.path(ref))
-	if adopted && err == nil {
-		err = w.sync(dir.Sync)
-	}
+	adopted, err := w.adopt(dir, w.s.path(ref))
 	if adopted || err != nil {
 		return classify(ref, "adopt", err)
 	}
@@ -62,12 +59,12 @@ func (w *writer) publish(dir *os.File) error {
 	if w.staged, err = f.Stat(); err != nil {
 		return classify(ref, "commit", err)
 	}
-	named, err := w.link(w.s.path(ref))
+	named, err := w.link(dir, w.s.path(ref))
 	if err == nil {
 		err = w.sync(func() error { return w.s.dirsync(dir) })
 	}
 	if err == nil && named {
-		err = w.s.markWritten(ref, f)
+		err = w.s.markWritten(ref, f, w.durability != blob.Relaxed)
 	}
 	if err != nil && named {
 		err = errors.Join(err, w.withdraw(dir, w.s.path(ref)))
@@ -79,7 +76,7 @@ func (w *writer) publish(dir *os.File) error {
 // link syncs the staged bytes and links them to path. A small blob that the store lacks is linked before it is synced, so that
 // one sync writes bytes and name. Nothing refers to the blob until then, and adopt does not use the file that a crash of the
 // machine may leave. link reports whether the staged file has the name, also when it fails.
-func (w *writer) link(path string) (bool, error) {
+func (w *writer) link(dir *os.File, path string) (bool, error) {
 	named := false
 	if w.small() && !w.replaces {
 		err := os.Link(w.File().Name(), path)
@@ -91,17 +88,17 @@ func (w *writer) link(path string) (bool, error) {
 	if err != nil || named {
 		return named, err
 	}
-	return w.linkSynced(path)
+	return w.linkSynced(dir, path)
 }
 
 // linkSynced links the synced file to path. If another writer of the same bytes was faster, it adopts that file; it
 // replaces atomically what it cannot adopt.
-func (w *writer) linkSynced(path string) (bool, error) {
+func (w *writer) linkSynced(dir *os.File, path string) (bool, error) {
 	err := os.Link(w.File().Name(), path)
 	if !errors.Is(err, fs.ErrExist) {
 		return err == nil, err
 	}
-	adopted, err := w.adopt(path)
+	adopted, err := w.adopt(dir, path)
 	if err != nil || adopted {
 		return false, err
 	}
@@ -134,9 +131,10 @@ func (w *writer) small() bool { return w.stored.Size <= smallFile }
 const unsettled = time.Minute
 
 // adopt uses an existing file of the right size as the blob. It touches the file, so that no collector removes it, and syncs
-// it, because its writer may have died before. For bytes that must survive a crash of the machine, a file that this process has
-// not written is read once, and a small one must be older than a moment.
-func (w *writer) adopt(path string) (bool, error) {
+// it and its name, because its writer may have died before; a file that this process has synced needs no more syncs. For bytes that
+// must survive a crash of the machine, a file that this process has not written is read once, and a small one must be older than a
+// moment.
+func (w *writer) adopt(dir *os.File, path string) (bool, error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -153,14 +151,21 @@ func (w *writer) adopt(path string) (bool, error) {
 		w.replaces = true
 		return false, nil
 	}
+	synced := w.s.synced.holds(w.stored.Ref, info)
 	now := time.Now()
 	if err := os.Chtimes(path, now, now); err != nil {
 		return false, err
 	}
-	if err := w.sync(func() error { return w.s.datasync(f) }); err != nil {
-		return true, err
+	if !synced && w.durability != blob.Relaxed {
+		if err := w.s.datasync(f); err != nil {
+			return true, err
+		}
+		if err := dir.Sync(); err != nil {
+			return true, err
+		}
+		synced = true
 	}
-	return true, w.s.markWritten(w.stored.Ref, f)
+	return true, w.s.markWritten(w.stored.Ref, f, synced)
 }
 
 // distrusts reports whether a file of the right size may not have the bytes, or its writer may not be able to sync them. A blob
