@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"sync"
+
+	"github.com/millrace-dev/millrace/internal/domain/job"
 )
 
 // CloseReason is the reason why a subscription ended.
@@ -25,16 +27,16 @@ type Closed struct{ Reason CloseReason }
 // Error returns a text with the reason.
 func (c *Closed) Error() string { return fmt.Sprintf("subscription closed: %s", c.Reason) }
 
-// Default bounds of one subscription. Twenty messages a second reach the count in almost a minute; sixteen previews
-// of the largest size reach the bytes.
+// Default bounds of one subscription. A burst of events of twenty graphs, each of 200 fast nodes, stays within the count; sixteen
+// previews of the largest size reach the bytes.
 const (
-	defaultQueue      = 1024
+	defaultQueue      = 16 << 10
 	defaultQueueBytes = 16 << 20
 )
 
 // HubOptions are the bounds of each subscription.
 type HubOptions struct {
-	Queue      int // messages, default 1024
+	Queue      int // messages, default 16,384
 	QueueBytes int // default 16 MiB
 }
 
@@ -78,7 +80,7 @@ func (h *Hub) Subscribe(account string) *Subscription {
 }
 
 // Publish queues messages for every subscription of the account and returns at once. A subscription whose queue is
-// full is closed as slow.
+// full loses the messages that later ones repeat; if the others are too many, it is closed as slow.
 func (h *Hub) Publish(account string, messages ...*Message) {
 	if len(messages) == 0 {
 		return
@@ -209,13 +211,33 @@ func (s *Subscription) push(messages []*Message) bool {
 	for _, m := range messages {
 		s.bytes += m.size()
 	}
-	if len(s.queue)+len(messages) > s.opts.Queue || s.bytes > s.opts.QueueBytes {
+	s.queue = append(s.queue, messages...)
+	if s.full() {
+		s.thin()
+	}
+	if s.full() {
 		s.endLocked(CloseSlow)
 		return false
 	}
-	s.queue = append(s.queue, messages...)
 	s.signal()
 	return true
+}
+
+func (s *Subscription) full() bool { return len(s.queue) > s.opts.Queue || s.bytes > s.opts.QueueBytes }
+
+// thin drops the queued messages that a later one repeats.
+func (s *Subscription) thin() {
+	repeated, kept := map[job.ID]bool{}, []*Message{}
+	for _, m := range slices.Backward(s.queue) {
+		if m.Whole && repeated[m.Job] {
+			s.bytes -= m.size()
+			continue
+		}
+		repeated[m.Job] = repeated[m.Job] || m.Whole
+		kept = append(kept, m)
+	}
+	slices.Reverse(kept)
+	s.queue = kept
 }
 
 func (s *Subscription) end(reason CloseReason) {

@@ -73,6 +73,36 @@ func TestSlowSubscriptionIsCut(t *testing.T) {
 	}
 }
 
+// A watcher that falls behind gets the last state of each job, and every message that no later one repeats, in order.
+func TestASlowSubscriptionMissesWhatLaterMessagesRepeat(t *testing.T) {
+	t.Parallel()
+	for name, opts := range map[string]stream.HubOptions{"by count": {Queue: 8}, "by bytes": {QueueBytes: 8 * 300}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			hub := stream.NewHub(opts)
+			slow := hub.Subscribe("a")
+			hub.Publish("a", message("first"))
+			for i := range 100 {
+				for _, id := range []job.ID{"x", "y"} {
+					hub.Publish("a", &stream.Message{Job: id, Text: fmt.Append(nil, id, i), Whole: true})
+				}
+			}
+			hub.Publish("a", message("last"), message("of all"), message("comes"), message("too"), message("now"))
+			got, err := slow.Take()
+			require.NoError(t, err)
+			var texts []string
+			for _, m := range got {
+				texts = append(texts, string(m.Text))
+			}
+			require.Equal(t, []string{"first", "x99", "y99", "last", "of all", "comes", "too", "now"}, texts)
+			for range 10 {
+				hub.Publish("a", &stream.Message{Job: "x", Text: []byte("no state")})
+			}
+			require.Equal(t, stream.CloseSlow, reason(t, slow))
+		})
+	}
+}
+
 func TestSubscriptionsEndWithAReason(t *testing.T) {
 	t.Parallel()
 	hub := stream.NewHub(stream.HubOptions{})

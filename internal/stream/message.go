@@ -17,6 +17,8 @@ type Message struct {
 	Frame    *Frame    // a preview or text of a running node, or nil
 	State    *job.Job  // the job after the event that caused this; nil = unchanged
 	Progress *Progress // the job's progress, when this changed it
+	// Whole means that the message repeats what earlier ones of the job with this mark said. A watcher that falls behind misses those.
+	Whole bool
 
 	once     sync.Once
 	rendered any

@@ -344,7 +344,7 @@ func (w *watchedJob) stamp(messages []*stream.Message) []*stream.Message {
 }
 
 func (w *watchedJob) progressState() *stream.Message {
-	return w.message("progress_state", progressStateData{w.job.PublicID(), w.nodes.render(w.job.PublicID())})
+	return &stream.Message{Job: w.job.ID, ClientID: w.job.ClientID, Text: w.nodes.text(w.job.PublicID()), Whole: true}
 }
 
 func (w *watchedJob) message(kind string, data any) *stream.Message {

@@ -56,9 +56,10 @@ type progressData struct {
 	Node     string       `json:"node"`
 }
 
+// progressStateData is the beginning of a progress_state message, before its nodes.
 type progressStateData struct {
-	PromptID job.PublicID    `json:"prompt_id"`
-	Nodes    json.RawMessage `json:"nodes"`
+	PromptID job.PublicID `json:"prompt_id"`
+	Nodes    struct{}     `json:"nodes"`
 }
 
 type nodeProgressData struct {

@@ -1,7 +1,6 @@
 package fanout
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 
@@ -105,22 +104,27 @@ func (n *nodes) listed() []*nodeState {
 	return shown
 }
 
-// render returns the nodes object of progress_state. Rendered entries are cached, so that a
-// message renders only the nodes that changed.
-func (n *nodes) render(id job.PublicID) json.RawMessage {
-	var b bytes.Buffer
-	b.WriteByte('{')
-	for i, s := range shownOnce(n.listed()) {
-		if i > 0 {
-			b.WriteByte(',')
-		}
+// text returns a progress_state message. A graph of many nodes sends many long ones, so their entries are rendered once and then only
+// copied: marshalling would read all of them again.
+func (n *nodes) text(id job.PublicID) []byte {
+	shown := shownOnce(n.listed())
+	empty := text("progress_state", progressStateData{PromptID: id})
+	size := len(empty)
+	for _, s := range shown {
 		if s.entry == nil {
 			s.entry = s.renderEntry(id)
 		}
-		b.Write(s.entry)
+		size += len(s.entry) + len(",")
 	}
-	b.WriteByte('}')
-	return b.Bytes()
+	const end = "}}}" // of the nodes, the data and the message
+	b := append(make([]byte, 0, size), empty[:len(empty)-len(end)]...)
+	for i, s := range shown {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, s.entry...)
+	}
+	return append(b, end...)
 }
 
 // shownOnce returns the nodes without those of versions for which another one is shown in the place of the node that called: one that
