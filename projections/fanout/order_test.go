@@ -247,6 +247,33 @@ func TestProgressNeverFalls(t *testing.T) {
 	require.InDelta(t, 0.5, last, 0.01)
 }
 
+// The states of a large graph whose nodes all run at once are too many bytes for a watcher that has not read any. It gets the last of
+// them, and every other message.
+func TestABurstOfALargeGraphCutsNoWatcher(t *testing.T) {
+	t.Parallel()
+	const nodes = 1000
+	w := newWatch(t)
+	events := []any{submitted(), job.AdmittedV1{Run: 1}, job.StartedV1{Run: 1, NodesTotal: nodes}}
+	for i := range nodes {
+		n := fmt.Sprint(i)
+		events = append(events, job.NodeStartedV1{Run: 1, Node: n}, job.NodeExecutedV1{Run: 1, Node: n})
+	}
+	w.happen(t, append(events, job.SucceededV1{Run: 1})...)
+	kinds := map[string]int{}
+	var states []string
+	for _, text := range frames(drain(t, w.sub)) {
+		var m struct{ Type string }
+		require.NoError(t, json.Unmarshal([]byte(text), &m))
+		if kinds[m.Type]++; m.Type == "progress_state" {
+			states = append(states, text)
+		}
+	}
+	require.Equal(t, nodes+1, kinds["executing"], "with the one that says that no node is executing")
+	require.Equal(t, 1, kinds["execution_success"])
+	require.Less(t, kinds["progress_state"], 2*nodes)
+	require.Contains(t, states[len(states)-1], nodeEntry(fmt.Sprint(nodes-1), "finished", 1, 1))
+}
+
 func TestProgressStateOfALargeGraphIsBounded(t *testing.T) {
 	t.Parallel()
 	w := newWatch(t)
