@@ -25,7 +25,7 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	if err := s.Serve(ctx, "MILLRACE_AUTH=keys", "MILLRACE_QUEUE_DEPTH=20000"); err != nil {
+	if err := s.Serve(ctx, "MILLRACE_AUTH=keys", "MILLRACE_QUEUE_DEPTH=25000"); err != nil {
 		return err
 	}
 	b := &bench{Service: s}

@@ -37,8 +37,8 @@ func (b *bench) shares(ctx context.Context, span time.Duration) error {
 		backlog, own int    // jobs that wait at the start
 		fair         float64
 	}{
-		{"equal tiers, one queue 100 times as deep", "creator", "creator", 4000, 400, 1},
-		{"tiers of 5 and 1 slots", "pro", "standard", 4000, 400, 0.2},
+		{"equal tiers, one queue ten times as deep", "creator", "creator", 20_000, 2000, 1}, // neither is empty at the end
+		{"tiers of 5 and 1 slots", "pro", "standard", 20_000, 2000, 0.2},
 	} {
 		huge, small, err := b.pair(ctx, c.name, c.huge, c.small)
 		if err != nil {
