@@ -14,8 +14,8 @@ import (
 const mostWaiting = 2000
 
 // steady sends calls at a constant rate, however long the answers take. For each part of the time it prints the durations of the calls and
-// the number of workflows that were open at its end.
-func steady(ctx context.Context, engine *harness.Engine, r *router, rate int, span time.Duration) error {
+// the number of workflows of calls that were not over at its end.
+func steady(ctx context.Context, after backlog, r *router, rate int, span time.Duration) error {
 	const parts = 10
 	r.http = keepAlive(mostWaiting)
 	var waiting sync.WaitGroup
@@ -57,7 +57,7 @@ func steady(ctx context.Context, engine *harness.Engine, r *router, rate int, sp
 			case <-time.After(2 * time.Millisecond):
 			}
 		}
-		open, err := engine.Open(ctx)
+		open, err := after.count(ctx)
 		if err != nil {
 			return err
 		}
