@@ -5,6 +5,8 @@ package pools
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/comfyui"
@@ -99,7 +101,7 @@ and scale Deployments where the operator of the workers allows it, with MILLRACE
 		if err := spec.Check(); err != nil {
 			return View{}, err
 		}
-		if err := o.checkMax(ctx, spec); err != nil {
+		if err := o.checkMax(ctx, d.Pool, spec); err != nil {
 			return View{}, err
 		}
 		classes, err := o.keep(ctx, d.Definitions.body)
@@ -128,15 +130,27 @@ and scale Deployments where the operator of the workers allows it, with MILLRACE
 	},
 }.Untyped()
 
-// checkMax refuses a pool of processes with more machines than the workers can run. That number is not known while no worker can run one.
-func (o *Service) checkMax(ctx context.Context, spec pool.Spec) error {
-	if spec.Of() != pool.Process {
-		return nil
-	}
+// checkMax refuses a pool of processes that may have more machines, together with the others of its kind, than the workers can run. That
+// number is not known while no worker can run one. A pool whose maximum is not raised is not refused.
+func (o *Service) checkMax(ctx context.Context, name string, spec pool.Spec) error {
 	rules, _, err := o.Workers.Rules(ctx)
-	if n := rules.Machines; err == nil && n > 0 && spec.Max > n {
+	if err != nil || rules.Machines == 0 || spec.Of() != pool.Process {
+		return err
+	}
+	all, err := o.Store.Pools(ctx)
+	sum, parts := spec.Max, []string{fmt.Sprintf("%d of the pool %s", spec.Max, name)}
+	for _, p := range all {
+		switch {
+		case p.Removed || p.Of() != pool.Process:
+		case p.Name != name:
+			sum, parts = sum+p.Spec.Max, append(parts, fmt.Sprintf("%d of the pool %s", p.Spec.Max, p.Name))
+		case p.Spec.Max >= spec.Max:
+			return err
+		}
+	}
+	if err == nil && sum > rules.Machines {
 		err = fault.New(fault.Invalid, fault.CodeInvalidPool, "max: the workers with --comfyui-pool can run %d machines, one for each GPU "+
-			"or --comfyui-count, and not %d", n, spec.Max)
+			"or --comfyui-count, and not %d: %s", rules.Machines, sum, strings.Join(parts, ", "))
 	}
 	return err
 }

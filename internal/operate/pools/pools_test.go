@@ -24,8 +24,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/storetest"
 )
 
-// A pool of processes may have as many machines as the workers can run together, and any number while no worker runs one.
-func TestTheMaximumOfAPoolOfProcessesIsWhatWorkersCanRun(t *testing.T) {
+// Pools of processes may have as many machines as the workers can run together, and any number while no worker runs one. A pool whose
+// maximum is not raised is accepted: workers may have gone since it was described.
+func TestTheMaximumOfPoolsOfProcessesIsWhatWorkersCanRun(t *testing.T) {
 	t.Parallel()
 	types := eventlog.NewRegistry()
 	require.NoError(t, errors.Join(server.Register(types), pool.Register(types)))
@@ -35,29 +36,37 @@ func TestTheMaximumOfAPoolOfProcessesIsWhatWorkersCanRun(t *testing.T) {
 	at := slices.IndexFunc(pools.Actions.Actions, func(a action.For[*pools.Service]) bool { return a.ID == "adminApplyPool" })
 	file := filepath.Join(t.TempDir(), "pool.yaml")
 	for i, c := range []struct {
-		worker   livestore.Rules // that begins to run
-		provider string
-		max      int
-		refused  bool
+		worker         livestore.Rules // that begins to run
+		pool, provider string
+		max            int
+		refused        string // numbers of the error
 	}{
-		{livestore.Rules{}, "kind: process", 9, false},
-		{livestore.Rules{Machines: 2}, "kind: process", 3, true},
-		{livestore.Rules{Machines: 1}, "kind: process", 3, false},
-		{livestore.Rules{}, "kind: process", 4, true},
-		{livestore.Rules{}, "start: a\nstop: b {machine}\nlist: c", 4, false},
+		{livestore.Rules{}, "p", "kind: process", 9, ""},
+		{livestore.Rules{Machines: 2}, "p", "kind: process", 9, ""},
+		{livestore.Rules{}, "p", "kind: process", 10, "2 machines, one for each GPU or --comfyui-count, and not 10: 10 of the pool p"},
+		{livestore.Rules{}, "p", "kind: process", 2, ""},
+		{livestore.Rules{Machines: 1}, "p", "kind: process", 3, ""},
+		{livestore.Rules{}, "other", "start: a\nstop: b {machine}\nlist: c", 4, ""},
+		{
+			livestore.Rules{}, "q", "kind: process", 1,
+			"3 machines, one for each GPU or --comfyui-count, and not 4: 1 of the pool q, 3 of the pool p",
+		},
+		{livestore.Rules{}, "p", "kind: process", 2, ""},
+		{livestore.Rules{}, "q", "kind: process", 1, ""},
+		{livestore.Rules{}, "other", "kind: process", 4, "not 7: 4 of the pool other, 2 of the pool p, 1 of the pool q"},
 	} {
 		_, err := db.Exec(t.Context(), `insert into workers (id, heartbeat, rules) values ($1, now() + interval '1 hour', $2)`,
 			fmt.Sprint(i), c.worker)
 		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, "pool: p\n%s\nmax: %d\n", c.provider, c.max), 0o600))
+		require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, "pool: %s\n%s\nmax: %d\n", c.pool, c.provider, c.max), 0o600))
 		params := pools.Actions.Actions[at].New(false)
 		require.NoError(t, pools.Actions.Actions[at].Params[0].Set(params, file))
 		_, err = pools.Actions.Actions[at].Do(t.Context(), o, params, operate.Attribution{Actor: "ana"})
-		if !c.refused {
+		if c.refused == "" {
 			require.NoError(t, err)
 			continue
 		}
 		require.Equal(t, fault.CodeInvalidPool, fault.CodeOf(err))
-		require.ErrorContains(t, err, "max: the workers with --comfyui-pool can run ")
+		require.ErrorContains(t, err, c.refused)
 	}
 }
