@@ -47,9 +47,9 @@ func (s *service) processes() map[string]int {
 // The processes of --comfyui-dir run jobs without another step. Each is killed and hangs while it runs jobs: every job ends, and no
 // process is left when Millrace has ended.
 func TestProcessesThatMillraceStartsAndLooksAfter(t *testing.T) {
-	dir, python := processestest.Dir(t, 2, "")
+	dir, python := processestest.Dir(t, 0, "") // a GPU may be taken
 	t.Parallel()
-	s := serve(t, nil, nil, "--comfyui-dir", dir, "--comfyui-python", python, "--comfyui-recycle-prompts", "4")
+	s := serve(t, nil, nil, "--comfyui-dir", dir, "--comfyui-python", python, "--comfyui-count", "2", "--comfyui-recycle-prompts", "4")
 	s.await("two processes that answer", func() bool { return len(s.processes()) == 2 })
 	first := s.processes()
 	file, _ := large(t, "new.safetensors", 1<<20)
@@ -119,13 +119,14 @@ func alive(pid int) bool {
 
 // A pool of the kind process starts no process before it needs a machine, and ends it when the jobs have ended.
 func TestProcessesOfAPoolComeByDemandAndGo(t *testing.T) {
-	dir, python := processestest.Dir(t, 2, "")
+	dir, python := processestest.Dir(t, 0, "")
 	t.Parallel()
 	s := &service{t: t}
 	s.Service = served.Start(t, served.Options{
 		Name: "mr-servers", Patience: 2 * patience, Lookup: settings{}.lookup,
 		Args: []string{
 			"--log", "warn", "--slots", "32", "--admin-token", adminToken, "--comfyui-dir", dir, "--comfyui-python", python, "--comfyui-pool",
+			"--comfyui-count", "2",
 		},
 	})
 	file := filepath.Join(t.TempDir(), "pool.yaml")

@@ -45,7 +45,7 @@ type Keeper struct {
 	host     string
 	registry Registry
 	view     View
-	lock     *child.Lock
+	locks    []*child.Lock // of the directory, and of GPUs
 	slots    []*slot
 
 	mu    sync.Mutex // guards the file of notes
@@ -82,25 +82,71 @@ func Open(ctx context.Context, o Options) (*Keeper, error) {
 	if err := os.MkdirAll(c.Data, 0o700); err != nil {
 		return nil, err
 	}
-	if k.lock, err = child.Acquire(filepath.Join(c.Data, "lock")); err != nil {
+	lock, err := child.Acquire(filepath.Join(c.Data, "lock"))
+	if err != nil {
 		return nil, fmt.Errorf("another Millrace looks after the ComfyUI processes of this data directory: %w", err)
 	}
-	if k.notes, err = endStrays(ctx, c.Data); err != nil {
-		return nil, errors.Join(err, k.lock.Release())
+	k.locks = append(k.locks, lock)
+	if k.notes, err = endStrays(ctx, c.Data); err == nil {
+		err = k.lockGPUs()
 	}
-	numbers := map[string]int{}
-	for _, device := range c.devices {
-		numbers[device]++
-		name := "gpu" + strings.TrimPrefix(device, "gpu")
-		if device == cpu {
-			name = cpu
+	if err != nil {
+		return nil, errors.Join(err, k.release())
+	}
+	for n := range max(k.Count, 1) {
+		for _, device := range k.devices {
+			name := "gpu" + strings.TrimPrefix(device, "gpu")
+			if device == cpu {
+				name = cpu
+			}
+			if n > 0 {
+				name += "-" + strconv.Itoa(n+1)
+			}
+			k.slots = append(k.slots, newSlot(k, name, device))
 		}
-		if n := numbers[device]; n > 1 {
-			name += "-" + strconv.Itoa(n)
-		}
-		k.slots = append(k.slots, newSlot(k, name, device))
 	}
 	return k, nil
+}
+
+// lockGPUs takes the GPUs for this keeper: two Millraces of a user that load models on one GPU run out of its memory. Of all GPUs, those
+// that are taken are left out.
+func (k *Keeper) lockGPUs() error {
+	cache, err := os.UserCacheDir()
+	if err != nil { // the user has no home
+		cache = os.TempDir()
+	}
+	dir := filepath.Join(cache, "millrace", "gpus")
+	os.MkdirAll(dir, 0o700) //nolint:errcheck // without it, no GPU can be locked
+	var taken error
+	k.devices = slices.DeleteFunc(k.devices, func(device string) bool {
+		if device == cpu {
+			return false
+		}
+		lock, err := child.Acquire(filepath.Join(dir, strings.ReplaceAll(visible(device), "/", "-")+".lock"))
+		var held *child.LockedError
+		switch {
+		case errors.As(err, &held):
+			taken = invalid("--comfyui-gpus: another Millrace runs ComfyUI on GPU %s: %v; end it, or name other GPUs", device, held)
+			k.Log.Warn("GPU left out; another Millrace runs ComfyUI on it", "gpu", device, "pid", held.PID)
+		case err != nil:
+			k.Log.Warn("GPU not locked; another Millrace may run ComfyUI on it, too", "gpu", device, "error", err)
+		default:
+			k.locks = append(k.locks, lock)
+		}
+		return held != nil
+	})
+	if len(k.devices) > 0 && (k.GPUs == "" || k.GPUs == "all") {
+		return nil
+	}
+	return taken
+}
+
+// release releases the locks. They end with this process in any case.
+func (k *Keeper) release() (err error) {
+	for _, lock := range k.locks {
+		err = errors.Join(err, lock.Release())
+	}
+	return err
 }
 
 // Run starts the processes and looks after them until ctx ends; then it ends them. A nil Keeper has none: it removes what an
@@ -113,7 +159,7 @@ func (k *Keeper) Run(ctx context.Context, data string, registry Registry, view V
 		return nil
 	}
 	k.registry, k.view = registry, view
-	defer k.lock.Release() //nolint:errcheck // it ends with this process in any case
+	defer k.release() //nolint:errcheck // they end with this process in any case
 	if err := k.removeFormer(ctx); err != nil && ctx.Err() == nil {
 		k.Log.Warn("former ComfyUI processes stay registered until they expire", "error", err)
 	}

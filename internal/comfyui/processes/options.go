@@ -53,7 +53,7 @@ var ours = []string{
 type config struct {
 	Options
 	args    []string
-	devices []string // of each process: cpu, gpu, or the number of a GPU
+	devices []string // cpu, gpu, or numbers of GPUs; each has Count processes
 	limit   limit
 }
 
@@ -90,10 +90,7 @@ func (o Options) check(ctx context.Context) (c config, err error) {
 		return c, err
 	}
 	c.Silence = cmp.Or(c.Silence, time.Minute)
-	chosen, err := chooseDevices(o.GPUs, found)
-	for range max(o.Count, 1) {
-		c.devices = append(c.devices, chosen...)
-	}
+	c.devices, err = chooseDevices(o.GPUs, found)
 	return c, err
 }
 
@@ -161,7 +158,7 @@ func examine(ctx context.Context, python, dir string) (found machine, err error)
 	return found, nil
 }
 
-// chooseDevices returns the device of each process.
+// chooseDevices returns the devices of the processes.
 func chooseDevices(gpus string, found machine) ([]string, error) {
 	switch gpus {
 	case "none":
@@ -212,9 +209,18 @@ func environment(device string) []string {
 		}
 	}
 	if _, err := strconv.Atoi(device); err == nil {
-		env = append(env, "CUDA_VISIBLE_DEVICES="+device)
+		env = append(env, "CUDA_VISIBLE_DEVICES="+visible(device))
 	}
 	return append(env, "PYTHONUNBUFFERED=1")
+}
+
+// visible returns the name of a GPU in the environment of this process, which may see some only: torch counts those from 0.
+func visible(device string) string {
+	all := strings.Split(os.Getenv("CUDA_VISIBLE_DEVICES"), ",")
+	if n, err := strconv.Atoi(device); err == nil && n < len(all) && all[n] != "" {
+		return strings.TrimSpace(all[n])
+	}
+	return device
 }
 
 // arguments returns the arguments of a process that listens on a port and has its files in a directory.

@@ -298,6 +298,8 @@ func awaitEnd(t *testing.T, pid int) {
 
 func TestEachGPUHasAProcessWithItsOwnPortAndDirectory(t *testing.T) {
 	t.Setenv("MILLRACE_SECRET_KEY", "not for node packs")
+	t.Setenv("CUDA_VISIBLE_DEVICES", "5, 6")
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	k := keep(t, options(t, 2, ""))
 	var rows []*server.Server
 	require.Eventually(t, func() bool {
@@ -313,7 +315,7 @@ func TestEachGPUHasAProcessWithItsOwnPortAndDirectory(t *testing.T) {
 	for n := range 2 {
 		log, err := os.ReadFile(filepath.Join(k.data, "gpu"+strconv.Itoa(n), "log"))
 		require.NoError(t, err)
-		require.Contains(t, string(log), fmt.Sprintf("on device %d secret: \n", n))
+		require.Contains(t, string(log), fmt.Sprintf("on device %d secret: \n", 5+n))
 	}
 	raw, err := os.ReadFile(filepath.Join(k.data, "models.yaml"))
 	require.NoError(t, err)
@@ -328,6 +330,38 @@ func TestEachGPUHasAProcessWithItsOwnPortAndDirectory(t *testing.T) {
 		require.False(t, runs(row.Process.PID))
 	}
 	require.Equal(t, []string{server.EndStopped, server.EndStopped}, k.causes())
+}
+
+// A GPU is that of one Millrace of the user. Another one leaves it out, unless it is named or there is no other.
+func TestAGPUIsOfOneMillrace(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	open := func(gpus string) (*processes.Keeper, error) {
+		o := options(t, 3, "")
+		o.GPUs, o.ForPools, o.Count = gpus, true, 2 // for pools, nothing runs yet
+		o.Pools = func(context.Context) ([]pool.Pool, error) { return nil, nil }
+		return processes.Open(t.Context(), o)
+	}
+	first, err := open("1")
+	require.NoError(t, err)
+	for _, gpus := range []string{"1", "0,1"} {
+		_, err = open(gpus)
+		require.ErrorContains(t, err, "--comfyui-gpus: another Millrace runs ComfyUI on GPU 1: ")
+		require.ErrorContains(t, err, fmt.Sprintf("is locked by process %d; end it", os.Getpid()))
+	}
+	rest, err := open("all")
+	require.NoError(t, err)
+	require.Equal(t, 4, rest.Machines(), "two for each of the other GPUs, which no refused keeper has")
+	_, err = open("")
+	require.ErrorContains(t, err, "another Millrace runs ComfyUI on GPU 2: ")
+	_, err = open("none")
+	require.NoError(t, err)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, k := range []*processes.Keeper{first, rest} {
+		require.NoError(t, k.Run(ended, "", &registry{}, nil, k.Log))
+	}
+	_, err = open("0,1,2")
+	require.NoError(t, err)
 }
 
 func TestAProcessThatFailsIsStartedAgainAtItsAddress(t *testing.T) {
