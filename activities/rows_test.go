@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -151,6 +152,12 @@ func (r *rows) OfSegments(_ context.Context, keys []server.Key) (found []server.
 func (r *rows) WhyWaiting(_ context.Context, k server.Key) (why string, ahead int, err error) {
 	r.do(func() { why = r.why[k] })
 	return why, 0, nil
+}
+
+// reasons returns why segments wait.
+func (r *rows) reasons() (all []string) {
+	r.do(func() { all = slices.Collect(maps.Values(r.why)) })
+	return all
 }
 
 func (r *rows) StopWaiting(_ context.Context, w server.Wait) error {

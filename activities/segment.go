@@ -18,6 +18,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/comfyui/placement"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/server"
+	"github.com/millrace-dev/millrace/internal/domain/task"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/eventlog"
@@ -214,7 +215,7 @@ func (s *segmentRun) newWait(ctx context.Context) server.Wait {
 		}
 	}
 	if s.absent = s.absentWeights(ctx); len(s.absent) > 0 {
-		w.Fetching = "the model file " + s.absent[0].Name + " is being fetched from " + s.absent[0].from()
+		w.Fetching = s.absent[0].status(task.Progress{})
 	}
 	return w
 }

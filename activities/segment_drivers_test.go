@@ -22,6 +22,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/nodecache"
 	"github.com/millrace-dev/millrace/internal/domain/server"
+	"github.com/millrace-dev/millrace/internal/domain/task"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/raster"
@@ -581,12 +582,14 @@ func TestASegmentRunsAgainForLostValues(t *testing.T) {
 // fetching has the model files of a workflow fetched.
 type fetching struct {
 	models []uiworkflow.Model
-	fetch  func(uiworkflow.Model) error
+	fetch  func(uiworkflow.Model, func(task.Progress)) error
 }
 
 func (s fetching) Models(map[string]json.RawMessage) []uiworkflow.Model { return s.models }
 
-func (s fetching) Fetch(_ context.Context, m uiworkflow.Model) error { return s.fetch(m) }
+func (s fetching) Fetch(_ context.Context, m uiworkflow.Model, report func(task.Progress)) error {
+	return s.fetch(m, report)
+}
 
 // A segment waits until its model file is fetched and a server has it. A file that cannot be had fails the node that needs it.
 func TestASegmentWaitsForItsModelFile(t *testing.T) {
@@ -619,8 +622,21 @@ func TestASegmentWaitsForItsModelFile(t *testing.T) {
 			f.worker(f.rows)
 			plan := f.planned()
 			asked := 0
-			f.activities.Segments.Sources = fetching{[]uiworkflow.Model{model}, func(m uiworkflow.Model) error {
+			f.activities.Segments.Sources = fetching{[]uiworkflow.Model{model}, func(m uiworkflow.Model, report func(task.Progress)) error {
 				require.Equal(t, model, m)
+				for _, p := range []struct {
+					task.Progress
+					want string
+				}{
+					{task.Progress{Done: 50, Bytes: 200}, ": 25% of 200 B"},
+					{task.Progress{Done: 50, Bytes: 200, Problem: "The disk is full."}, "; another attempt follows: The disk is full."},
+				} {
+					report(p.Progress)
+					require.Eventually(t, func() bool {
+						why := f.rows.reasons()
+						return len(why) == 1 && why[0] == "the model file new.safetensors is being fetched from models.example"+p.want
+					}, time.Minute, 10*time.Millisecond)
+				}
 				if asked++; asked <= len(c.errs) {
 					return c.errs[asked-1]
 				}

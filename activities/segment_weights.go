@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/millrace-dev/millrace/internal/config/amount"
+	"github.com/millrace-dev/millrace/internal/domain/task"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/uiworkflow"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -18,9 +20,9 @@ import (
 type WeightSources interface {
 	// Models returns the model files that the workflow of a submission names and that may be fetched.
 	Models(extraData map[string]json.RawMessage) []uiworkflow.Model
-	// Fetch makes a weight of a model file and returns when it is stored. Several calls for the same file share one download, which
-	// continues when ctx ends. A file that cannot be had is Invalid or Conflict.
-	Fetch(ctx context.Context, m uiworkflow.Model) error
+	// Fetch makes a weight of a model file and returns when it is stored. Meanwhile it reports how far the download is. Several calls for
+	// the same file share one download, which continues when ctx ends. A file that cannot be had is Invalid or Conflict.
+	Fetch(ctx context.Context, m uiworkflow.Model, report func(task.Progress)) error
 }
 
 // absentWeight is a model file that a node needs, no server has, and is no weight yet.
@@ -35,6 +37,18 @@ func (w absentWeight) from() string {
 		return u.Host
 	}
 	return "its source"
+}
+
+// status describes how far the file is, for people.
+func (w absentWeight) status(p task.Progress) string {
+	text := "the model file " + w.Name + " is being fetched from " + w.from()
+	switch {
+	case p.Problem != "":
+		text += "; another attempt follows: " + p.Problem
+	case p.Bytes > 0:
+		text += fmt.Sprintf(": %d%% of %s", 100*p.Done/p.Bytes, amount.Bytes(p.Bytes))
+	}
+	return text
 }
 
 // absentWeights returns the model files to fetch before a server can run the segment.
@@ -78,8 +92,9 @@ const fetchAgain = 5 * time.Second
 // fetchWeights has absent weights fetched while the segment waits. It ends the wait with the failure of the node whose file cannot be had.
 func (s *segmentRun) fetchWeights(ctx context.Context, absent []absentWeight, failed context.CancelCauseFunc) {
 	for _, w := range absent {
+		report := func(p task.Progress) { s.Pool.Fetching(s.key, w.status(p)) }
 		for {
-			err := s.Sources.Fetch(ctx, w.Model)
+			err := s.Sources.Fetch(ctx, w.Model, report)
 			if err == nil || ctx.Err() != nil {
 				break
 			}

@@ -413,6 +413,6 @@ func Waiting(ctx context.Context, waits Waits, list ...job.Job) (map[job.ID]*Wai
 }
 
 // address matches the address of a server in a reason. Only operators may see addresses of servers.
-var address = regexp.MustCompile(`server https?://\S+`)
+var address = regexp.MustCompile(`server https?://\S*[^\s:;,]`)
 
 func anonymous(reason string) string { return address.ReplaceAllString(reason, "a server") }

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -38,15 +39,18 @@ func TestWeightsThatAWorkflowNamesAreFetched(t *testing.T) {
 	source := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fetched.Add(1)
 		requested <- struct{}{}
-		select {
-		case <-open:
-		case <-r.Context().Done():
-		}
 		if strings.HasSuffix(r.URL.Path, "/none.safetensors") {
 			http.NotFound(w, r)
 			return
 		}
-		_, _ = w.Write([]byte(content))
+		w.Header().Set("Content-Length", strconv.Itoa(len(content)))
+		_, _ = w.Write([]byte(content[:len(content)/4]))
+		w.(http.Flusher).Flush()
+		select {
+		case <-open:
+		case <-r.Context().Done():
+		}
+		_, _ = w.Write([]byte(content[len(content)/4:]))
 	}))
 	t.Cleanup(source.Close)
 	dir := t.TempDir()
@@ -79,8 +83,9 @@ func TestWeightsThatAWorkflowNamesAreFetched(t *testing.T) {
 		jobs = append(jobs, s.submitWith(loading("one.safetensors"), drawing("one.safetensors", at("one.safetensors"), hash)))
 	}
 	for _, id := range jobs {
-		s.waits(id, "the model file one.safetensors is being fetched from "+strings.TrimPrefix(source.URL, "http://"))
+		s.waits(id, "the model file one.safetensors is being fetched from "+strings.TrimPrefix(source.URL, "http://")+": 25% of 20 B")
 	}
+	require.Contains(t, s.command("jobs", "show", jobs[0]), ": 25% of 20 B")
 	<-requested
 	left := s.submitWith(loading("left.safetensors"), drawing("left.safetensors", at("left.safetensors"), ""))
 	<-requested

@@ -22,7 +22,8 @@ type waiter struct {
 	takenOver  chan struct{}     // closed when another driver has the segment
 	considered chan struct{}     // closed when a round found no server for the segment
 
-	inQueue bool // guarded by Pool.mu, like the closing of considered
+	inQueue bool   // guarded by Pool.mu, like wait.Fetching and the closing of considered
+	added   string // wait.Fetching as it was last added to the queue
 	refused bool
 }
 
@@ -219,6 +220,16 @@ func (p *Pool) removeWaiter(me *waiter) {
 	}
 }
 
+// Fetching reports how far a weight is that is fetched for a waiting segment. The next round adds the segment to the queue again, in which
+// it keeps its position.
+func (p *Pool) Fetching(k server.Key, status string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if w := p.waiting[k]; w != nil && w.wait.Fetching != status {
+		w.wait.Fetching, w.inQueue = status, false
+	}
+}
+
 // EndWait removes a segment from the queue, and returns the lease that a round has granted to it in the meantime.
 func (p *Pool) EndWait(ctx context.Context, w server.Wait) error {
 	select { // waits for a round that may still add the segment
@@ -271,6 +282,7 @@ func (p *Pool) collectRound() (server.Round, []*waiter) {
 	for _, w := range p.waiting {
 		waiters = append(waiters, w)
 		if !w.inQueue {
+			w.added = w.wait.Fetching
 			r.Waits = append(r.Waits, w.wait)
 		}
 	}
@@ -286,7 +298,7 @@ func (p *Pool) endRound(r server.Round, waiters []*waiter, err error) {
 	}
 	for _, w := range waiters {
 		if !w.inQueue {
-			w.inQueue = err == nil
+			w.inQueue = err == nil && w.added == w.wait.Fetching
 			select {
 			case w.queued <- err:
 			default: // the waiter already has an earlier error

@@ -107,10 +107,10 @@ func (p *Pool) bringing(w *server.Wait) string {
 		missing, _ := p.lacking(s, w.Needs)
 		want := Want{*w, s, missing}
 		if under := copiesOf(want, server.Copying); len(under) > 0 {
-			return under[0].Status()
+			return under[0].Status("server " + s.URL)
 		}
 		if broken := copiesOf(want, server.Failed); len(broken) > 0 {
-			failed = broken[0].Status()
+			failed = broken[0].Status("server " + s.URL)
 		}
 	}
 	return cmp.Or(failed, w.Fetching)

@@ -3,6 +3,7 @@ package placement_test
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"log/slog"
 	"testing"
@@ -87,6 +88,61 @@ func TestWhichServerGetsAWeight(t *testing.T) {
 				got = w.Server.ID
 			}
 			require.Equal(t, c.want, got)
+		})
+	}
+}
+
+// asking is a library whose rounds place nothing, and that passes on why segments wait.
+type asking struct {
+	library
+
+	reasons chan string
+}
+
+func (s *asking) Place(_ context.Context, r server.Round, decide server.Decide) ([]server.Lease, bool, error) {
+	for i := range r.Waits {
+		_, unplaced := decide(s.all, []*server.Wait{&r.Waits[i]}, nil)
+		s.reasons <- unplaced[0].Reason
+	}
+	return nil, true, nil
+}
+
+func (*asking) KeepWaiting(_ context.Context, _ string, keys []server.Key) ([]server.Key, error) {
+	return keys, nil
+}
+
+// A segment says how far its weight is while this service fetches it, and while a server gets it.
+func TestASegmentSaysHowFarItsWeightIs(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		copies      []server.Copy
+		first, next string
+	}{
+		"it is fetched": {nil, "it is being fetched", "25% is fetched"},
+		"a server gets it": {
+			[]server.Copy{{Name: "new.safetensors", State: server.Copying, Size: 200, Done: 50}},
+			"the weight new.safetensors is brought to server http://a:1: 25% of 200 B",
+			"the weight new.safetensors is brought to server http://a:1: 25% of 200 B",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := &server.Server{ID: "a", URL: "http://a:1", Health: server.Answers, Digest: "lacks", Slots: 1, Copies: c.copies}
+			store := &asking{library{all: []*server.Server{s}, bodies: map[string][]byte{"lacks": loader(t)}}, make(chan string, 2)}
+			classes, err := node.NewRegistry()
+			require.NoError(t, err)
+			p := placement.New(store, nil, classes, "me", placement.Options{Log: slog.New(slog.DiscardHandler)})
+			_, err = p.Refresh(t.Context())
+			require.NoError(t, err)
+			go p.Serve(t.Context())
+			w := server.Wait{
+				Key: server.Key{Job: "job", Run: 1}, Attempt: 1, Since: time.Now(), Fetching: "it is being fetched",
+				Needs: []server.Need{{Class: "Loader", Choices: map[string]string{"ckpt_name": "new.safetensors"}}},
+			}
+			go p.Place(t.Context(), w, nil)
+			require.Equal(t, c.first, <-store.reasons)
+			p.Fetching(w.Key, "25% is fetched")
+			require.Equal(t, c.next, <-store.reasons)
 		})
 	}
 }

@@ -43,16 +43,16 @@ type File struct{ Folder, Name string }
 // File returns the file that the copy is.
 func (c Copy) File() File { return File{c.Folder, c.Name} }
 
-// Status describes the copy for people, without the address of its servers.
-func (c Copy) Status() string {
+// Status describes the copy on a server for people.
+func (c Copy) Status(on string) string {
 	switch c.State {
 	case Copying:
-		return fmt.Sprintf("the weight %s is brought to a server: %d%% of %s", c.Name, 100*c.Done/max(c.Size, 1), amount.Bytes(c.Size))
+		return fmt.Sprintf("the weight %s is brought to %s: %d%% of %s", c.Name, on, 100*c.Done/max(c.Size, 1), amount.Bytes(c.Size))
 	case Failed:
-		return fmt.Sprintf("the weight %s was not brought to a server: %s", c.Name, c.Problem)
+		return fmt.Sprintf("the weight %s was not brought to %s: %s", c.Name, on, c.Problem)
 	case Ready:
 	}
-	return fmt.Sprintf("the weight %s was brought to a server, which does not list it yet", c.Name)
+	return fmt.Sprintf("the weight %s was brought to %s, which does not list it yet", c.Name, on)
 }
 
 // Target returns the name of the folder of models of the server, equal for all servers that share it: the address of the server if

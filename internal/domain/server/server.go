@@ -142,7 +142,7 @@ const stuckAfter = 20 * time.Second
 func (s *Server) Trouble() string {
 	for _, c := range s.Copies {
 		if state := s.State(); s.Problem == "" && (state == Healthy || state == Busy) {
-			return c.Status()
+			return c.Status("a server")
 		}
 	}
 	switch s.State() {

@@ -136,7 +136,7 @@ func TestACopySaysHowFarItIs(t *testing.T) {
 		{server.Copy{Name: "w", State: server.Failed, Problem: "p"}, "the weight w was not brought to a server: p"},
 		{server.Copy{Name: "w", State: server.Ready}, "the weight w was brought to a server, which does not list it yet"},
 	} {
-		require.Equal(t, c.want, c.copied.Status())
+		require.Equal(t, c.want, c.copied.Status("a server"))
 	}
 	require.Equal(t, server.File{Folder: "f", Name: "w"}, server.Copy{Folder: "f", Name: "w"}.File())
 }

@@ -4,7 +4,9 @@ package jobs
 
 import (
 	"context"
+	"errors"
 
+	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/action"
 	"github.com/millrace-dev/millrace/internal/operate/histories"
@@ -12,6 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/report"
 	"github.com/millrace-dev/millrace/internal/operate/terminal"
 	"github.com/millrace-dev/millrace/internal/postgres/jobstore"
+	"github.com/millrace-dev/millrace/internal/postgres/serverstore"
 )
 
 // Service reads jobs for operators, and changes them.
@@ -46,12 +49,24 @@ func (s Service) State(ctx context.Context, id, at string) (records.Answer, erro
 		return records.Answer{}, err
 	}
 	body := map[string]any{"job": h.State()}
+	waits := []string{} // why its segments wait now
 	if at == "" {
+		waiting, failed := serverstore.New(s.Pool, nil).WaitsOf(ctx, []job.ID{h.Job()})
+		for _, w := range waiting {
+			waits = append(waits, w.Reason)
+		}
+		body["waits"] = waits
 		body["retries"], err = jobstore.New(s.Pool, nil).Retries(ctx, h.Job())
+		err = errors.Join(err, failed)
 	}
 	return records.Answer{
 		JSON: h.State(), Body: body,
-		Show: func(p *terminal.Printer) { report.State(p, h, len(whole.Events)) },
+		Show: func(p *terminal.Printer) {
+			report.State(p, h, len(whole.Events))
+			for _, reason := range waits {
+				p.Field("waits", reason, terminal.Notice)
+			}
+		},
 	}, err
 }
 

@@ -250,12 +250,14 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Fetch makes a weight of all accounts of a model file that a workflow names, and returns when it is stored. Calls for the same file at the
-// same time share one download, which continues when ctx ends.
-func (o *Service) Fetch(ctx context.Context, m uiworkflow.Model) error {
+// Fetch makes a weight of all accounts of a model file that a workflow names, and returns when it is stored. Meanwhile it reports how far
+// the download is. Calls for the same file at the same time share one download, which continues when ctx ends.
+func (o *Service) Fetch(ctx context.Context, m uiworkflow.Model, report func(task.Progress)) error {
+	watched := *o
+	watched.report = report
 	p := putParams{Source: source{url: m.URL}, Folder: m.Folder, Name: m.Name, Account: account.Everyone, Wait: true}
 	by := operate.Attribution{Actor: "worker", Reason: "the workflow of a job names this address"}
-	r, err := o.putURL(ctx, p, m.SHA256(), by)
+	r, err := watched.putURL(ctx, p, m.SHA256(), by)
 	if err == nil && r.Weight != nil && r.Weight.Rejected {
 		err = fault.New(fault.Invalid, fault.CodeInvalidRequest, "a scan has rejected the file")
 	}
@@ -326,6 +328,9 @@ func (o *Service) await(ctx context.Context, d download.Download, spec asset.Spe
 	step := o.Session.Step("fetch "+terminal.Clean(spec.Place.Filename), "bytes")
 	problem := ""
 	for !d.State.Final() {
+		if o.report != nil {
+			o.report(d.Progress)
+		}
 		if d.Progress.Bytes > 0 {
 			step(d.Progress.Done, d.Progress.Bytes)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/files"
 	"github.com/millrace-dev/millrace/internal/domain/server"
+	"github.com/millrace-dev/millrace/internal/domain/task"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/action"
@@ -36,7 +37,8 @@ type Service struct {
 	Space     func(ctx context.Context, account string, bytes int64) error // refuses a file for which there is no space
 	Session   operate.Session
 
-	files.WeightSources // from which Fetch may be asked to fetch
+	files.WeightSources                     // from which Fetch may be asked to fetch
+	report              func(task.Progress) // of the download that is awaited; nil = nobody
 }
 
 // Actions are what operators do to weights.
