@@ -232,17 +232,21 @@ func (d *decision) grow() {
 	}
 }
 
-// wanted returns the machines that the waiting segments are worth: each should have as much to do as its start takes.
+// wanted returns the machines that the waiting segments are worth: each should have as much to do as its start takes. What machines that
+// have just joined were started for needs no others.
 func (d *decision) wanted() int {
-	if d.Needs == 0 {
-		return 0
-	}
 	boot := firstBoot
 	if d.Boot > 0 {
 		boot = time.Duration(d.Boot * float64(time.Second))
 	}
-	work := cmp.Or(d.Work, firstWork)
-	return max(1, min(d.Needs, int(math.Ceil(float64(d.Needs)*work.Seconds()/max(boot, d.Spec.Wait).Seconds()))))
+	left := time.Duration(d.Needs) * cmp.Or(d.Work, firstWork)
+	for _, id := range d.joined {
+		left -= max(0, boot-d.now.Sub(d.Machine(id).JoinedAt))
+	}
+	if left <= 0 {
+		return 0
+	}
+	return max(1, min(d.Needs, int(math.Ceil(left.Seconds()/max(boot, d.Spec.Wait).Seconds()))))
 }
 
 // hourly returns what machines cost in a time, in USD millionths.

@@ -152,6 +152,9 @@ func TestTheSizeOfAPool(t *testing.T) {
 		s.Boot = seconds
 		return s
 	}
+	since := func(before time.Duration) pool.State { // its machine joined a minute after its request
+		return starting(t, before+time.Minute, nil).After(pool.JoinedV1{Machine: "p-1", Server: "a", Classes: "c"}, noon.Add(-before))
+	}
 	unknown := joined(t, 0, nil)
 	unknown.Classes = ""
 	for name, c := range map[string]struct {
@@ -166,6 +169,21 @@ func TestTheSizeOfAPool(t *testing.T) {
 		"another machine, beside one that works": {
 			joined(t, 1, nil),
 			pool.Seen{Needs: 1, Servers: map[string]pool.Server{"p-1": working("a")}},
+			request("1 segments need a machine", "p-2"),
+		},
+		"a machine that has just joined has work for a minute": {
+			since(10 * time.Second),
+			pool.Seen{Needs: 2, Work: 25 * time.Second, Servers: map[string]pool.Server{"p-1": working("a")}},
+			pool.Orders{},
+		},
+		"more waits than the work that it was started for": {
+			since(10 * time.Second),
+			pool.Seen{Needs: 2, Work: 26 * time.Second, Servers: map[string]pool.Server{"p-1": working("a")}},
+			request("2 segments need a machine", "p-2"),
+		},
+		"it has joined a minute ago": {
+			since(time.Minute),
+			pool.Seen{Needs: 1, Work: time.Second, Servers: map[string]pool.Server{"p-1": working("a")}},
 			request("1 segments need a machine", "p-2"),
 		},
 		"a drained machine does not count": {
