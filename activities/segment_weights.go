@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/millrace-dev/millrace/internal/config/amount"
 	"github.com/millrace-dev/millrace/internal/domain/task"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/uiworkflow"
@@ -41,14 +40,7 @@ func (w absentWeight) from() string {
 
 // status describes how far the file is, for people.
 func (w absentWeight) status(p task.Progress) string {
-	text := "the model file " + w.Name + " is being fetched from " + w.from()
-	switch {
-	case p.Problem != "":
-		text += "; another attempt follows: " + p.Problem
-	case p.Bytes > 0:
-		text += fmt.Sprintf(": %d%% of %s", 100*p.Done/p.Bytes, amount.Bytes(p.Bytes))
-	}
-	return text
+	return "the model file " + w.Name + " is being fetched from " + w.from() + p.Status()
 }
 
 // absentWeights returns the model files to fetch before a server can run the segment.

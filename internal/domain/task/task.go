@@ -3,11 +3,13 @@
 package task
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/millrace-dev/millrace/internal/config/amount"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -98,6 +100,17 @@ type Progress struct {
 	Bytes     int64  `json:"bytes"`             // total size; 0 = the source of a download does not send it
 	Done      int64  `json:"done"`              // bytes that were packed or fetched
 	Problem   string `json:"problem,omitempty"` // public: why the last attempt failed, if another one follows
+}
+
+// Status describes how far a download is, for people, in words that follow its name; "" = not known yet.
+func (p Progress) Status() string {
+	switch {
+	case p.Problem != "":
+		return "; another attempt follows: " + p.Problem
+	case p.Bytes > 0:
+		return fmt.Sprintf(": %d%% of %s", 100*p.Done/p.Bytes, amount.Bytes(p.Bytes))
+	}
+	return ""
 }
 
 // Fraction returns the completed fraction, 0 to 1.
