@@ -47,7 +47,7 @@ func TestTheMaximumOfPoolsOfProcessesIsWhatWorkersCanRun(t *testing.T) {
 		{livestore.Rules{}, "p", "kind: process", 2, ""},
 		{livestore.Rules{Machines: 1}, "p", "kind: process", 3, ""},
 		{livestore.Rules{}, "other", "start: a\nstop: b {machine}\nlist: c", 4, ""},
-		{livestore.Rules{}, "q", "kind: process", 1, "3 machines, one for each GPU or --comfyui-count, and not 4: 1 of the pool q, 3 of the pool p"},
+		{livestore.Rules{}, "q", "kind: process", 1, "or --comfyui-count, and not 4: 1 of the pool q, 3 of the pool p"},
 		{livestore.Rules{}, "p", "kind: process", 2, ""},
 		{livestore.Rules{}, "q", "kind: process", 1, ""},
 		{livestore.Rules{}, "other", "kind: process", 4, "not 7: 4 of the pool other, 2 of the pool p, 1 of the pool q"},
