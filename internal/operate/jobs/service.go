@@ -37,7 +37,7 @@ characters, at least four, if no other job's ID begins with them.`,
   millrace jobs timeline 62e89ef5`,
 	Actions: append([]action.For[Service]{list, retryMany, cancelMany, requeueMany, retryOne, cancelOne, requeueOne, replay, replayOne},
 		records.Actions[Service](records.Texts{
-			Noun: "job", A: "a job", State: "Get the state of a job and its retries. With at, the state at that version or time.",
+			Noun: "job", A: "a job", State: "Get the state of a job, its retries and why it waits. With at, the state at that version or time.",
 			Parts: "nodes", Differ: "graph, events, results, times", Phases: "AdminTimeline", Diff: "AdminComparison",
 		})...),
 }
