@@ -37,9 +37,8 @@ func (d *Driver) save(ctx context.Context, r *Run, c *compiled, id string, out c
 	} else {
 		files = r.Files(id)
 	}
-	for _, f := range out.Files {
-		key := fileKey(f.Name, f.Subfolder, string(f.Type))
-		f.Subfolder = cmp.Or(c.sequenceFolder(id), f.Subfolder)
+	for i, f := range c.placed(id, out.Files) {
+		key := fileKey(out.Files[i].Name, out.Files[i].Subfolder, string(f.Type))
 		for one := range sequence(f) {
 			saved, err := d.copy(ctx, r, c, files, one, index)
 			if fault.CodeOf(err) == fault.CodeServerFileNotFound && (f.Workflow || one.Name != f.Name && len(renaming.copies[key]) > 0) {
@@ -49,6 +48,9 @@ func (d *Driver) save(ctx context.Context, r *Run, c *compiled, id string, out c
 				return nil, nil, fmt.Errorf("copy %s of node %s: %w", one.Name, id, unnamed(err, f, one))
 			}
 			renaming.copies[key] = append(renaming.copies[key], saved)
+			if one.Name != f.Name {
+				c.members[id] = append(c.members[id], one)
+			}
 			index++
 		}
 	}
@@ -257,7 +259,7 @@ func (r *renaming) object(element map[string]any) []any {
 // outputs of later prompts, like those of a cached node.
 func (f *follower) keepFiles(id string, out comfyui.Output) {
 	if f.c.node(id) != nil && !f.cached[id] && out.Err == nil {
-		f.files[id] = out.Files
+		f.files[id] = f.c.placed(id, out.Files)
 	}
 }
 
@@ -265,8 +267,11 @@ func (f *follower) keepFiles(id string, out comfyui.Output) {
 func (f *follower) made() (files []comfyui.File) {
 	for id, some := range f.files {
 		if f.recorded[id] && f.c.saves(id) {
-			files = append(files, f.c.removable(some)...)
+			files = append(files, f.c.removable(append(f.c.members[id], some...))...)
 		}
+	}
+	for _, folder := range f.c.folders() {
+		files = append(files, comfyui.File{Name: folderNoteName, Subfolder: folder, Type: comfyui.FolderOutput})
 	}
 	return files
 }

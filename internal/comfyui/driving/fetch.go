@@ -203,7 +203,20 @@ func (c *compiled) listFiles(err error) bool {
 
 // makeFolders creates the folders into which classes of packs save, because not every class creates them.
 func (c *compiled) makeFolders(ctx context.Context) error {
-	made := map[string]bool{}
+	for _, folder := range c.folders() {
+		_, err := c.r.Server.Put(ctx, comfyui.Upload{
+			Name: folderNoteName, Subfolder: folder, Folder: comfyui.FolderOutput, Size: int64(len(folderNote)),
+			Body: strings.NewReader(folderNote),
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// folders returns the folders into which classes of packs save.
+func (c *compiled) folders() (folders []string) {
 	for i := range c.r.Segment.Nodes {
 		n := &c.r.Segment.Nodes[i]
 		class, _ := c.r.Classes.Lookup(n.Class)
@@ -215,20 +228,12 @@ func (c *compiled) makeFolders(ctx context.Context) error {
 			folder = path.Dir(prefix)
 		}
 		for _, folder := range []string{folder, folder + "/" + folder, c.sequenceFolder(n.ID)} { // SaveStringKJ repeats it
-			if made[folder] || folder == "" {
-				continue
-			}
-			made[folder] = true
-			_, err := c.r.Server.Put(ctx, comfyui.Upload{
-				Name: "folder.txt", Subfolder: folder, Folder: comfyui.FolderOutput, Size: int64(len(folderNote)),
-				Body: strings.NewReader(folderNote),
-			})
-			if err != nil {
-				return err
+			if folder != "" && !slices.Contains(folders, folder) {
+				folders = append(folders, folder)
 			}
 		}
 	}
-	return nil
+	return folders
 }
 
 // sequenceSaver is a class that makes a folder with the name of its prefix, and puts files whose names begin with the prefix there. Its
@@ -244,5 +249,18 @@ func (c *compiled) sequenceFolder(id string) string {
 	return prefix + "/" + path.Dir(prefix)
 }
 
-// folderNote is the content of the file with which a folder is created.
-const folderNote = "This folder was created for the files of one prompt.\n"
+// placed returns the files of an output in the folders into which the node has put them.
+func (c *compiled) placed(id string, files []comfyui.File) []comfyui.File {
+	folder := c.sequenceFolder(id)
+	if folder == "" {
+		return files
+	}
+	files = slices.Clone(files)
+	for i := range files {
+		files[i].Subfolder = folder
+	}
+	return files
+}
+
+// folderNoteName and folderNote are the name and the content of the file with which a folder is created.
+const folderNoteName, folderNote = "folder.txt", "This folder was created for the files of one prompt.\n"

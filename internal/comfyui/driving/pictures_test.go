@@ -37,6 +37,14 @@ func (r *rig) elements(key string) []map[string]any {
 	return elements
 }
 
+// leavesNothing requires that the server has no saved file after those of the last prompt are removed.
+func (r *rig) leavesNothing() {
+	r.t.Helper()
+	require.NotEmpty(r.t, r.machine.Files(node.FolderOutput))
+	require.NoError(r.t, r.server.Remove(r.ctx, r.prompt, r.made))
+	require.Empty(r.t, r.machine.Files(node.FolderOutput))
+}
+
 // stored requires that a file of an element is a file of the account, and returns its name.
 func (r *rig) stored(element map[string]any) string {
 	r.t.Helper()
@@ -139,9 +147,10 @@ func TestFilesOfPacksAreCopiedAndRenamed(t *testing.T) {
 // A name that stands for a sequence of files becomes one element for each file. If the server has none of them, that is final.
 func TestSequenceOfFilesIsCopiedOrRefused(t *testing.T) {
 	t.Parallel()
-	r := simulated(t, sim.Options{Classes: classes.Popular()})
+	r := simulated(t, sim.Options{Classes: classes.Popular(), Pack: true})
 	inputs := map[string]any{"frame_rate": 8.0, "filename_prefix": "frames", "format": "video/8bit-png"}
 	require.NoError(t, r.run(batch("VHS_VideoCombine", inputs), "2"))
+	r.leavesNothing()
 	shown := r.elements("gifs")
 	require.Len(t, shown, 3)
 	for _, element := range shown {
@@ -291,9 +300,10 @@ func TestPromptKeepsTheOrderOfTheSubmission(t *testing.T) {
 // The folder of a prefix exists before a class of a pack saves into it, also one that makes a folder with the name of the prefix.
 func TestFolderOfAPrefixExists(t *testing.T) {
 	t.Parallel()
-	r := simulated(t, sim.Options{Classes: classes.Popular()})
+	r := simulated(t, sim.Options{Classes: classes.Popular(), Pack: true})
 	g := prompt{"2": call("SaveStringKJ", map[string]any{"string": "words", "filename_prefix": "notes/today"})}
 	require.NoError(t, r.run(g, "2"))
+	r.leavesNothing()
 	require.Len(t, r.elements("text"), 1)
 	require.Equal(t, "notes", r.elements("text")[0]["subfolder"])
 	r.stored(r.elements("text")[0])
@@ -301,6 +311,7 @@ func TestFolderOfAPrefixExists(t *testing.T) {
 	g = batch("Save Image Sequence (mtb)", map[string]any{"filename_prefix": "Sequence", "current_frame": 0})
 	g["1"] = call("EmptyImage", map[string]any{"width": 64, "height": 48, "batch_size": 1, "color": 255})
 	require.NoError(t, r.run(g, "2"))
+	r.leavesNothing()
 	require.Len(t, r.elements("images"), 1)
 	require.Equal(t, "Sequence", r.elements("images")[0]["subfolder"])
 	r.stored(r.elements("images")[0])

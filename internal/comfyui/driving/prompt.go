@@ -42,8 +42,9 @@ type compiled struct {
 	lists    [][]bool        // by node and slot: the value may be a list
 	owner    string          // the node of the segment for which nodes are being added
 	serves   map[string]string
-	topLevel map[string]bool // nodes whose files must lie directly in the input folder
-	graph    *metadata.Graph // nil = files keep the prompt that was sent
+	topLevel map[string]bool           // nodes whose files must lie directly in the input folder
+	members  map[string][]comfyui.File // copied files of sequences, by node
+	graph    *metadata.Graph           // nil = files keep the prompt that was sent
 }
 
 // exportedValue is a value that leaves its server.
@@ -60,7 +61,7 @@ func (d *Driver) compile(r *Run) (*compiled, error) {
 	c := &compiled{
 		r: r, d: d, nodes: map[string]*graph.PlanNode{}, root: comfyui.FilesFolder + "/" + string(r.Prompt),
 		prompt: map[string]promptNode{}, prefix: "millrace", uploaded: map[string]any{}, serves: map[string]string{},
-		topLevel: map[string]bool{},
+		topLevel: map[string]bool{}, members: map[string][]comfyui.File{},
 	}
 	for i := range r.Segment.Nodes {
 		n := &r.Segment.Nodes[i]

@@ -45,6 +45,8 @@ type rig struct {
 	got     *recorder
 	ended   func() // called when the prompt has ended
 	known   bool   // the server may have the prompts already
+	prompt  comfyui.PromptID
+	made    []comfyui.File // by the last prompt
 }
 
 // tool is the installed ffmpeg, without which the test is skipped.
@@ -180,12 +182,14 @@ func (r *rig) runRaw(raw json.RawMessage, outputs ...string) error {
 
 func (r *rig) runUnit(n *graph.PlanNode, inputs map[string]node.Value, submitted json.RawMessage) ([]node.Value, error) {
 	if n.Segment != nil {
+		r.prompt = comfyui.NewPromptID(uuid.New())
 		done, err := r.driver.Drive(r.ctx, driving.Run{
-			Server: r.server, Name: "server", Prompt: comfyui.NewPromptID(uuid.New()), NewPrompt: !r.known, Segment: n.Segment, Graph: submitted,
+			Server: r.server, Name: "server", Prompt: r.prompt, NewPrompt: !r.known, Segment: n.Segment, Graph: submitted,
 			Inputs:  inputs,
 			Extra:   map[string]json.RawMessage{"extra_pnginfo": json.RawMessage(`{"workflow":{"id":"w","nodes":[]}}`)},
 			Classes: r.classes, Offers: r.offers, Files: func(string) driving.NodeFiles { return r.files }, Recorder: r.got, Ended: r.ended,
 		})
+		r.made = done.Made
 		return done.Outputs, err
 	}
 	for name, value := range n.Constants {
