@@ -27,6 +27,7 @@ type Format struct {
 	Muxer []string
 	Video []string
 	Audio []string
+	Alpha bool // of pictures with four channels is written
 
 	// Keeps lists the codecs whose streams Rewrite copies without encoding them again, if it rewrites the whole file
 	// and the file's container is Container (ffprobe's name).
@@ -71,9 +72,13 @@ func (t *Tool) WriteVideo(ctx context.Context, w io.Writer, v *media.Video, f Fo
 	if !(v.FPS > 0) {
 		return fault.New(fault.Invalid, fault.CodeFrameRate, "a video of %g frames per second cannot be written", v.FPS)
 	}
+	alpha, pixels := f.Alpha && v.Frames.Channels() == 4, "rgb24"
+	if alpha {
+		pixels = "rgba"
+	}
 	return within(func(dir string) error {
 		args := []string{
-			"-protocol_whitelist", "pipe", "-f", "rawvideo", "-pix_fmt", "rgb24",
+			"-protocol_whitelist", "pipe", "-f", "rawvideo", "-pix_fmt", pixels,
 			"-s", fmt.Sprintf("%dx%d", v.Frames.Width(), v.Frames.Height()), "-r", strconv.FormatFloat(v.FPS, 'f', -1, 64), "-i", "pipe:0",
 		}
 		inputs, maps := 1, []string{"-map", "0:v"}
@@ -90,7 +95,7 @@ func (t *Tool) WriteVideo(ctx context.Context, w io.Writer, v *media.Video, f Fo
 			return err
 		}
 		args = append(append(append(append(args, tagged...), maps...), f.Video...), f.Muxer...)
-		return t.write(ctx, dir, &frameReader{ctx: ctx, image: v.Frames, progress: progress}, w, args)
+		return t.write(ctx, dir, &frameReader{ctx: ctx, image: v.Frames, alpha: alpha, progress: progress}, w, args)
 	})
 }
 
@@ -178,10 +183,11 @@ func escapedTag(text string) string {
 type frameReader struct {
 	ctx      context.Context //nolint:containedctx // lives for one call
 	image    *raster.Image
+	alpha    bool // rows are RGBA, like those of the image, instead of RGB
 	progress func(done, total int)
 	frame, y int
 	buf      []byte // samples of a row of the image
-	row      []byte // the unread part of a row, as RGB
+	row      []byte // the unread part of a row
 }
 
 // Read implements io.Reader.
@@ -205,7 +211,10 @@ func (r *frameReader) next() {
 	if r.buf == nil {
 		r.buf = make([]byte, r.image.Width()*r.image.Channels())
 	}
-	r.row = asRGB(r.image.Row8(r.buf, r.frame, r.y), r.image.Channels())
+	r.row = r.image.Row8(r.buf, r.frame, r.y)
+	if !r.alpha {
+		r.row = asRGB(r.row, r.image.Channels())
+	}
 	if r.y++; r.y == r.image.Height() {
 		r.y, r.frame = 0, r.frame+1
 		if r.progress != nil {

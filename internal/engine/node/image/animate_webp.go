@@ -22,7 +22,7 @@ func SaveAnimatedWEBP(lossy LossyWriter) *node.Class {
 	return &node.Class{
 		Name: "SaveAnimatedWEBP", DisplayName: "Save Animated WEBP", Category: "image", Module: moduleImages,
 		Description: "Writes the images of a batch as the frames of one animated WebP file. " +
-			"A file with losses is written by ffmpeg, without transparency and without the graph that made it.",
+			"A file with losses is written by ffmpeg, without the graph that made it.",
 		Inputs: append([]node.Input{
 			declare.Image("images", "The frames."),
 			{Name: "filename_prefix", Type: node.String, Default: "ComfyUI", Tooltip: "How the file name begins."},

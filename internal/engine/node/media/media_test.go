@@ -366,6 +366,18 @@ func TestWebPWithLosses(t *testing.T) {
 	}
 	require.Less(t, sizes[5], sizes[95])
 	require.Error(t, classes.LossyWebP(tool)(t.Context(), &bytes.Buffer{}, frames, 10, 101, "default"))
+
+	for i := range noise[:2*64*64*4] {
+		noise[i] = map[bool]byte{true: 128, false: 200}[i%4 == 3]
+	}
+	glass, err := raster.NewImage8(2, 64, 64, 4, noise[:2*64*64*4])
+	require.NoError(t, err)
+	var b bytes.Buffer
+	require.NoError(t, classes.LossyWebP(tool)(t.Context(), &b, glass, 10, 80, "default"))
+	pic, err := codec.Decode(t.Context(), raster.Engine{}, bytes.NewReader(b.Bytes()))
+	require.NoError(t, err)
+	require.NotNil(t, pic.Mask, "transparency is kept")
+	require.InDelta(t, 1-128.0/255, pic.Mask.At(0, 9, 9, 0), 0.02)
 }
 
 // NumPy chooses which frames are kept: for 16 of 30 frames, RandomState(7).randint(0, 15) is 4, and that of

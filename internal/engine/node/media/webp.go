@@ -19,11 +19,15 @@ func LossyWebP(tool *ffmpeg.Tool) image.LossyWriter {
 		if !ok || quality < 0 || quality > 100 { // linked values are not checked against the input's range
 			return fault.New(fault.Invalid, fault.CodeAnimation, "a WebP file of quality %d and method %.64q cannot be written", quality, method)
 		}
+		pixels := "yuv420p"
+		if im.Channels() == 4 {
+			pixels = "yuva420p"
+		}
 		how := ffmpeg.Format{
-			Muxer: []string{"-f", "webp", "-loop", "0"},
+			Alpha: true, Muxer: []string{"-f", "webp", "-loop", "0"},
 			Video: []string{
 				"-c:v", "libwebp_anim", "-lossless", "0", "-quality", strconv.Itoa(quality),
-				"-compression_level", strconv.Itoa(level), "-pix_fmt", "yuv420p",
+				"-compression_level", strconv.Itoa(level), "-pix_fmt", pixels,
 			},
 		}
 		return tool.WriteVideo(ctx, w, &media.Video{Frames: im, FPS: fps}, how, nil, nil)
