@@ -194,8 +194,12 @@ func (w *watchedJob) startRun(e job.StartedV1, at time.Time, remaining int) []*s
 	}
 	w.nodes, w.cached, w.executing = newNodes(), false, ""
 	w.previews.drop(w)
+	again := w.startedRun == e.Run
 	w.startedRun = e.Run
 	w.buffer.dropOtherRuns(e.Run)
+	if again { // clients give up a prompt that starts twice
+		return []*stream.Message{status(remaining)}
+	}
 	return []*stream.Message{status(remaining), w.message("execution_start", lifecycleData{w.job.PublicID(), at.UnixMilli()})}
 }
 

@@ -100,6 +100,10 @@ func TestMessagesOfARunComeInTheContractsOrder(t *testing.T) {
 				executedFrame("9", images), progressState(nodeEntry("9", "finished", 1, 1)),
 				lifecycle("execution_success"), statusFrame(0), over()),
 		},
+		"a run that begins again": {
+			append(begin, job.StartedV1{Run: 1, NodesTotal: 2}, job.SucceededV1{Run: 1}),
+			append(began, statusFrame(1), lifecycle("execution_success"), statusFrame(0), over()),
+		},
 		"wholly cached": {
 			append(begin, job.NodesCachedV1{Run: 1, Nodes: []string{"3", "9"}},
 				job.NodeExecutedV1{Run: 1, Node: "3", Class: "LoadImage", Cached: true},
