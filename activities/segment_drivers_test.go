@@ -200,6 +200,7 @@ func TestASegmentMovesFromALostServer(t *testing.T) {
 			failure := f.last(t).(job.FailedV1).Failure
 			require.Equal(t, []string{"5", "KSampler", "ServiceError"}, []string{failure.Node, failure.Class, failure.ExceptionType})
 			require.Contains(t, failure.Message, "two servers were lost while this node ran; the last time: the server ")
+			require.NotContains(t, failure.Message, "127.0.0.1", "clients do not read the addresses of servers")
 		})
 	}
 }

@@ -86,7 +86,7 @@ func (s *segmentAttempt) failed(ctx context.Context, ran string, cause error) ([
 	}
 	if v.again && !v.free && (attempts >= maxAttempts || onServers > maxOnServers) {
 		v.again, v.failure = false, s.failureOf(ran, "ServiceError",
-			fmt.Sprintf("given up after %d attempts on servers; the last one: %s", attempts, s.problem(cause)), cause)
+			fmt.Sprintf("given up after %d attempts on servers; the last one: %s", attempts, publicMessage(cause)), cause)
 	}
 	if v.again {
 		s.end(job.SegmentGivenUp, v.why, ran, cause)

@@ -175,7 +175,16 @@ func serverLost(ctx context.Context, err error) error {
 	switch fault.CodeOf(err) {
 	case fault.CodeServerUnreachable, fault.CodeServerLost, fault.CodeServerSilent, fault.CodeServerError, fault.CodeServerGarbage,
 		fault.CodeServerCertificate, fault.CodeServerRedirect, fault.CodeServerDenied, fault.CodeNotComfyUI, fault.CodeServerTooOld:
-		return fault.Wrap(err, fault.Unavailable, fault.CodeServerGivenUp, "the server is lost: %s", err.Error())
+		return givenUp(err, "the server is lost")
 	}
 	return err
+}
+
+// givenUp wraps an error. Its message, which clients read, has that of the error without its cause, which names the address of the server.
+func givenUp(err error, why string) error {
+	var f *fault.Error
+	if errors.As(err, &f) {
+		why += ": " + f.Message
+	}
+	return fault.Wrap(err, fault.Unavailable, fault.CodeServerGivenUp, "%s", why)
 }

@@ -351,11 +351,10 @@ func (f *follower) poll(ctx context.Context) (*comfyui.Outcome, error) {
 			f.unreadablePolls++
 		}
 		if f.unreadablePolls > maxUnreadable || f.latePolls > maxLate {
-			return nil, fault.Wrap(err, fault.Unavailable, fault.CodeServerGivenUp, "the server does not report the state of the prompt: %s",
-				err.Error())
+			return nil, givenUp(err, "the server does not report the state of the prompt")
 		}
 		if !f.broken.IsZero() && time.Since(f.broken) >= f.d.opts.LostAfter {
-			return nil, fault.Wrap(err, fault.Unavailable, fault.CodeServerGivenUp, "the server is lost: %s", err.Error())
+			return nil, givenUp(err, "the server is lost")
 		}
 		return nil, nil //nolint:nilnil // not known yet
 	}
