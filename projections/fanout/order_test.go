@@ -3,6 +3,8 @@ package fanout_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -162,6 +164,48 @@ func TestMessagesOfARunComeInTheContractsOrder(t *testing.T) {
 			require.Equal(t, c.want, frames(drain(t, w.sub)))
 		})
 	}
+}
+
+// A client of the tooling nodes gives up a job when it hears of the start of another one: a server runs one prompt at a time.
+func TestMessagesOfAClientThatFollowsOneJobAtATimeComeInTurn(t *testing.T) {
+	t.Parallel()
+	w := newWatch(t)
+	const second, third = job.ID("11111111-2222-4333-8444-000000000002"), job.ID("11111111-2222-4333-8444-000000000003")
+	happen := func(of job.ID, recorded ...any) {
+		require.NoError(t, w.out.Handle(t.Context(), w.log.append(t, owner, of, recorded...)))
+	}
+	begins := func(client string) []any {
+		s := submitted()
+		s.ClientID, s.InTurn = client, true
+		return []any{s, job.AdmittedV1{Run: 1}, job.StartedV1{Run: 1}, job.NodeStartedV1{Run: 1, Node: "3", Class: "Blur"}}
+	}
+	heard := func() (kinds []string) {
+		for _, m := range drain(t, w.sub) {
+			var said struct{ Type string }
+			if m.Text != nil && json.Unmarshal(m.Text, &said) == nil && strings.HasPrefix(said.Type, "execut") {
+				kinds = append(kinds, string(m.Job)+" "+said.Type)
+			}
+		}
+		return kinds
+	}
+	start := func(of job.ID) []string {
+		return []string{string(of) + " execution_start", string(of) + " execution_cached", string(of) + " executing"}
+	}
+	end := func(of job.ID) []string {
+		return []string{string(of) + " execution_success", string(of) + " executing"}
+	}
+	happen(id, begins("c1")...)
+	require.Equal(t, start(id), heard())
+	happen(second, begins("c1")...)
+	require.Empty(t, heard(), "the client follows the first job")
+	happen(third, begins("c2")...)
+	require.Equal(t, start(third), heard(), "another client follows its own job")
+	happen(second, job.SucceededV1{Run: 1})
+	require.Empty(t, heard())
+	happen(id, job.SucceededV1{Run: 1})
+	require.Equal(t, slices.Concat(end(id), start(second), end(second)), heard())
+	happen(third, job.SucceededV1{Run: 1})
+	require.Equal(t, end(third), heard())
 }
 
 func TestRepeatedEventsSendNoMessages(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"image/png"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -115,7 +116,8 @@ func TestAPaintingProgramSendsAndFetchesPictures(t *testing.T) {
 	s.refusesPictures(t)
 }
 
-// paints queues a graph as the program does: it fetches the results as soon as it hears of them, until no node executes.
+// paints queues a graph twice, as the program does: it hears of one job at a time, and fetches the results of the first as soon as it
+// hears of them.
 func (s *service) paints(t *testing.T, client, id string, g served.Graph) (results [][]byte) {
 	t.Helper()
 	conn, res, err := websocket.DefaultDialer.DialContext(t.Context(), strings.Replace(s.Base, "http", "ws", 1)+"/ws?clientId="+client, nil)
@@ -123,10 +125,13 @@ func (s *service) paints(t *testing.T, client, id string, g served.Graph) (resul
 	require.NoError(t, res.Body.Close())
 	defer conn.Close()
 	require.NoError(t, conn.SetReadDeadline(time.Now().Add(patience)))
-	status, body := s.do(http.MethodPost, "/prompt", map[string]any{"prompt": g, "client_id": client, "prompt_id": id})
-	require.Equal(t, http.StatusOK, status, body)
-	require.Contains(t, body, id, "the program follows the job by the id that it chose")
-	for started := false; ; {
+	both := []string{id, uuid.NewString()}
+	for _, id := range both {
+		status, body := s.do(http.MethodPost, "/prompt", map[string]any{"prompt": g, "client_id": client, "prompt_id": id})
+		require.Equal(t, http.StatusOK, status, body)
+		require.Contains(t, body, id, "the program follows the job by the id that it chose")
+	}
+	for running, ended := "", 0; ended < 2; {
 		var m struct {
 			Type string
 			Data struct {
@@ -137,13 +142,14 @@ func (s *service) paints(t *testing.T, client, id string, g served.Graph) (resul
 		}
 		require.NoError(t, conn.ReadJSON(&m))
 		switch {
-		case m.Data.Prompt != id:
+		case !slices.Contains(both, m.Data.Prompt): // an earlier job
 		case m.Type == "execution_start":
-			started = true
+			require.Empty(t, running, "the program gives up a job when it hears of the start of another one")
+			running = m.Data.Prompt
 		case m.Type == "executing" && m.Data.Node == nil:
-			require.True(t, started, "the program takes the results of jobs that it saw start")
-			return results
-		case m.Type == "executed":
+			require.Equal(t, running, m.Data.Prompt, "the program takes the results of jobs that it saw start")
+			running, ended = "", ended+1
+		case m.Type == "executed" && m.Data.Prompt == id:
 			for _, shown := range m.Data.Output.Images {
 				require.Equal(t, "http", shown["source"])
 				status, header, result := s.send(http.MethodGet, "/api/etn/image/"+shown["id"], "", nil)
@@ -153,6 +159,7 @@ func (s *service) paints(t *testing.T, client, id string, g served.Graph) (resul
 			}
 		}
 	}
+	return results
 }
 
 // refusesPictures checks what is refused.

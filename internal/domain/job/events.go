@@ -47,6 +47,8 @@ type SubmittedV1 struct {
 	Deployment *Deployed `json:"deployment,omitempty"` // set for a call of a deployment
 
 	Calls *Calls `json:"calls,omitempty"` // set for a graph whose nodes call deployments
+
+	InTurn bool `json:"in_turn,omitempty"` // the client follows one job at a time: messages of this job follow those of its earlier ones
 }
 
 // Deployed names the deployment that a job is a call of, and the version of its graph. The named inputs are in the document.

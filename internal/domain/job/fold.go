@@ -71,7 +71,7 @@ func (j *Job) submitted(rec eventlog.Recorded, e SubmittedV1, at time.Time) {
 	j.Number, j.Surface, j.ClientID = e.Number, e.Surface, e.ClientID
 	j.Targets, j.NodesTotal = e.Targets, e.NodesTotal
 	j.Metadata, j.Origin, j.WorkflowID, j.SubmittedAt = e.Metadata, e.Origin, e.WorkflowID, at
-	j.Deployment, j.Calls = e.Deployment, e.Calls
+	j.Deployment, j.Calls, j.InTurn = e.Deployment, e.Calls, e.InTurn
 }
 
 // foldNode applies an event of a node. It changes copies, so that the state before stays valid.

@@ -79,6 +79,7 @@ type Job struct {
 	Deployment  *Deployed         `json:"deployment,omitempty"`  // of a call of a deployment
 	Calls       *Calls            `json:"calls,omitempty"`       // nodes of the graph that call deployments
 	WorkflowID  string            `json:"workflow_id,omitempty"` // of the editor's workflow
+	InTurn      bool              `json:"in_turn,omitempty"`     // as in SubmittedV1
 	Run         int               `json:"run"`                   // run number, 0 before admission
 	Execution   string            `json:"execution,omitempty"`   // of the workflow that began the run
 	SubmittedAt time.Time         `json:"submitted_at"`

@@ -282,7 +282,7 @@ func (s *Service) newJob(ctx context.Context, sub Submission, accepted *graph.Ac
 			Surface: sub.Surface, ClientID: sub.ClientID, Document: doc, Targets: accepted.Outputs,
 			NodesTotal: accepted.NodeCount(), Metadata: sub.Metadata, Credential: sub.Credential != "", Origin: sub.Origin,
 			WorkflowID: Source{ExtraData: sub.ExtraData}.WorkflowID(), PublicID: sub.PublicID,
-			Deployment: sub.Deployment, Calls: sub.filled.Calls,
+			Deployment: sub.Deployment, Calls: sub.filled.Calls, InTurn: fetchesByKey(accepted.Graph),
 		},
 		RouteKey: sub.RouteKey,
 	}
@@ -297,6 +297,12 @@ func (s *Service) newJob(ctx context.Context, sub Submission, accepted *graph.Ac
 		n.Sealed = s.Sealer.Seal(string(id), text)
 	}
 	return n, nil
+}
+
+// fetchesByKey reports whether a graph is that of a painting program that fetches its pictures by the route of the tooling nodes. Such a
+// program follows one job at a time.
+func fetchesByKey(g *graph.Graph) bool {
+	return slices.ContainsFunc(g.Nodes, func(n *graph.Node) bool { return n.Class == "ETN_SaveImageCache" })
 }
 
 // secrets returns the credentials of a submission that the job needs.
