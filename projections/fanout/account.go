@@ -140,8 +140,9 @@ func (a *accountState) inTurn(w *watchedJob, messages []*stream.Message, keep bo
 				sent = append(sent, &stream.Message{Job: m.Job, ClientID: m.ClientID, State: m.State, Progress: m.Progress})
 			}
 			if keep {
-				turns[at].held = append(turns[at].held, &stream.Message{
-					Job: m.Job, ClientID: m.ClientID, Broadcast: m.Broadcast, Text: m.Text, Frame: m.Frame,
+				earlier := slices.DeleteFunc(turns[at].held, func(h *stream.Message) bool { return h.Whole && m.Whole })
+				turns[at].held = append(earlier, &stream.Message{
+					Job: m.Job, ClientID: m.ClientID, Broadcast: m.Broadcast, Text: m.Text, Frame: m.Frame, Whole: m.Whole,
 				})
 			}
 		}
