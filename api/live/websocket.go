@@ -98,6 +98,7 @@ type socket struct {
 	sub      *stream.Subscription
 	client   string
 	byClient bool
+	turns    turns
 	every    time.Duration // between two checks
 	check    func() bool   // reports whether the credential is still valid
 
@@ -231,13 +232,19 @@ func (so *socket) sendFirst(snap stream.Snapshot) error {
 			if so.client == "" || m.ClientID != so.client {
 				continue
 			}
-			if err := so.send(m); err != nil {
+			if err := so.sendNow(m); err != nil {
 				return err
 			}
 		}
 		for _, live := range snap.Jobs {
 			if so.client == "" || live.LastNode == "" || live.Job.ClientID != so.client {
 				continue
+			}
+			if live.Job.InTurn && so.turns.job != "" {
+				continue
+			}
+			if live.Job.InTurn {
+				so.turns.job = live.Job.ID
 			}
 			if err := so.conn.WriteMessage(websocket.TextMessage, fanout.ReconnectText(live.LastNode)); err != nil {
 				return err
@@ -267,6 +274,19 @@ func (so *socket) send(m *stream.Message) error {
 	if so.byClient && !m.Broadcast && m.ClientID != so.client {
 		return nil
 	}
+	if !m.InTurn || m.ClientID != so.client {
+		return so.sendNow(m)
+	}
+	messages, err := so.turns.pass(m)
+	for _, m := range messages {
+		if err == nil {
+			err = so.sendNow(m)
+		}
+	}
+	return err
+}
+
+func (so *socket) sendNow(m *stream.Message) error {
 	w, ok := m.Rendered(renderWire).(wireForms)
 	if !ok {
 		return errors.New("the message was not rendered for sockets")

@@ -90,6 +90,75 @@ func TestRoutingByClient(t *testing.T) {
 	require.Equal(t, `"for all"`, apitest.Next(t, other))
 }
 
+// A client that follows one job at a time gets the messages of a job after those of the job that it follows. Others get them at once, and
+// so does this client those of other kinds of jobs.
+func TestAClientThatFollowsOneJobAtATimeGetsThemInTurn(t *testing.T) {
+	t.Parallel()
+	h := apitest.Start(t, apitest.Options{})
+	said := func(of job.ID, text string) *stream.Message {
+		return &stream.Message{Job: of, ClientID: "painter", Text: []byte(text), InTurn: true}
+	}
+	ends := func(of job.ID, text string) *stream.Message {
+		m := said(of, text)
+		m.State = &job.Job{ID: of, State: job.Succeeded}
+		return m
+	}
+	state := func(of job.ID, text string) *stream.Message {
+		m := said(of, text)
+		m.Whole = true
+		return m
+	}
+	preview := said("second", "")
+	preview.Text, preview.Frame = nil, &stream.Frame{Kind: stream.FramePreview, Node: "3", Data: []byte("x"), ContentType: "image/jpeg"}
+	painter, other := h.Dial(t, "clientId=painter"), h.Dial(t, "clientId=other")
+	h.Hub.Publish(account.LocalID,
+		said("first", `"first begins"`), said("second", `"second begins"`), state("second", `"an outdated state"`), apitest.Text(`"status"`),
+		preview, said("third", `"third begins"`), state("second", `"state of second"`), ends("second", `"second ends"`),
+		said("first", `"first goes on"`), ends("first", `"first ends"`), said("third", `"third goes on"`))
+	for _, want := range []string{
+		`"first begins"`, `"status"`, `"first goes on"`, `"first ends"`,
+		`"second begins"`, `"state of second"`, `"second ends"`, `"third begins"`, `"third goes on"`,
+	} {
+		require.Equal(t, want, apitest.Next(t, painter))
+	}
+	for _, want := range []string{`"first begins"`, `"second begins"`, `"an outdated state"`, `"status"`} {
+		require.Equal(t, want, apitest.Next(t, other))
+	}
+
+	h.Live.Snap = stream.Snapshot{
+		Ended: []*stream.Message{said("zeroth", `"zeroth ended"`)},
+		Jobs: []stream.Live{
+			{Job: job.Job{ID: "first", ClientID: "painter", InTurn: true}, LastNode: "7"},
+			{Job: job.Job{ID: "second", ClientID: "painter", InTurn: true}, LastNode: "8"},
+		},
+	}
+	again := h.Dial(t, "clientId=painter")
+	h.Hub.Publish(account.LocalID, said("second", `"second goes on"`), ends("first", `"first ends"`))
+	for _, want := range []string{
+		`"zeroth ended"`, `{"type":"executing","data":{"node":"7"}}`, `"first ends"`, `"second goes on"`,
+	} {
+		require.Equal(t, want, apitest.Next(t, again))
+	}
+}
+
+// Too many messages that wait for the end of another job end the socket.
+func TestASocketHoldsABoundedNumberOfMessages(t *testing.T) {
+	t.Parallel()
+	h := apitest.Start(t, apitest.Options{})
+	conn := h.Dial(t, "clientId=painter")
+	large := []byte(`"` + strings.Repeat("x", 1<<20) + `"`)
+	h.Hub.Publish(account.LocalID, &stream.Message{Job: "first", ClientID: "painter", Text: []byte(`"first"`), InTurn: true})
+	require.Equal(t, `"first"`, apitest.Next(t, conn))
+	for i := range 20 {
+		h.Hub.Publish(account.LocalID, &stream.Message{Job: "second", ClientID: "painter", Text: large, InTurn: true},
+			apitest.Text(fmt.Sprint(i)))
+		if i < 15 {
+			require.Equal(t, fmt.Sprint(i), apitest.Next(t, conn))
+		}
+	}
+	require.Equal(t, websocket.CloseTryAgainLater, apitest.CloseOf(t, conn).Code)
+}
+
 func TestReconnectReportsTheExecutingNode(t *testing.T) {
 	t.Parallel()
 	h := apitest.Start(t, apitest.Options{})

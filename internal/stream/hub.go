@@ -80,7 +80,7 @@ func (h *Hub) Subscribe(account string) *Subscription {
 }
 
 // Publish queues messages for every subscription of the account and returns at once. A subscription whose queue is
-// full loses the messages that later ones repeat; if the others are too many, it is closed as slow.
+// full loses the messages that later ones replace; if the others are too many, it is closed as slow.
 func (h *Hub) Publish(account string, messages ...*Message) {
 	if len(messages) == 0 {
 		return
@@ -209,7 +209,7 @@ func (s *Subscription) push(messages []*Message) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, m := range messages {
-		s.bytes += m.size()
+		s.bytes += m.Size()
 	}
 	s.queue = append(s.queue, messages...)
 	if s.full() {
@@ -225,15 +225,16 @@ func (s *Subscription) push(messages []*Message) bool {
 
 func (s *Subscription) full() bool { return len(s.queue) > s.opts.Queue || s.bytes > s.opts.QueueBytes }
 
-// thin drops the queued messages that a later one repeats.
+// thin drops the queued messages that a later one of the job replaces, unless they have its last state.
 func (s *Subscription) thin() {
-	repeated, kept := map[job.ID]bool{}, []*Message{}
+	replaced, stated, kept := map[job.ID]bool{}, map[job.ID]bool{}, []*Message{}
 	for _, m := range slices.Backward(s.queue) {
-		if m.Whole && repeated[m.Job] {
-			s.bytes -= m.size()
+		if m.Whole && replaced[m.Job] && (m.State == nil || stated[m.Job]) {
+			s.bytes -= m.Size()
 			continue
 		}
-		repeated[m.Job] = repeated[m.Job] || m.Whole
+		replaced[m.Job] = replaced[m.Job] || m.Whole
+		stated[m.Job] = stated[m.Job] || m.State != nil
 		kept = append(kept, m)
 	}
 	slices.Reverse(kept)

@@ -73,8 +73,8 @@ func TestSlowSubscriptionIsCut(t *testing.T) {
 	}
 }
 
-// A watcher that falls behind gets the last state of each job, and every message that no later one repeats, in order.
-func TestASlowSubscriptionMissesWhatLaterMessagesRepeat(t *testing.T) {
+// A watcher that falls behind gets the last state of each job, and every message that no later one replaces, in order.
+func TestASlowSubscriptionMissesWhatLaterMessagesReplace(t *testing.T) {
 	t.Parallel()
 	for name, opts := range map[string]stream.HubOptions{"by count": {Queue: 8}, "by bytes": {QueueBytes: 8 * 300}} {
 		t.Run(name, func(t *testing.T) {
@@ -101,6 +101,24 @@ func TestASlowSubscriptionMissesWhatLaterMessagesRepeat(t *testing.T) {
 			require.Equal(t, stream.CloseSlow, reason(t, slow))
 		})
 	}
+}
+
+// A message that is replaced stays queued if it has the last state of its job.
+func TestASlowSubscriptionKeepsTheLastStateOfAJob(t *testing.T) {
+	t.Parallel()
+	hub := stream.NewHub(stream.HubOptions{Queue: 3})
+	slow := hub.Subscribe("a")
+	for i, stated := range []bool{true, true, false, false, false} {
+		m := &stream.Message{Job: "x", Text: fmt.Append(nil, i), Whole: true}
+		if stated {
+			m.State = &job.Job{ID: "x"}
+		}
+		hub.Publish("a", m)
+	}
+	got, err := slow.Take()
+	require.NoError(t, err)
+	require.Len(t, got, 3, "the queue was full once")
+	require.Equal(t, []string{"1", "3", "4"}, []string{string(got[0].Text), string(got[1].Text), string(got[2].Text)})
 }
 
 func TestSubscriptionsEndWithAReason(t *testing.T) {

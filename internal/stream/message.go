@@ -17,8 +17,10 @@ type Message struct {
 	Frame    *Frame    // a preview or text of a running node, or nil
 	State    *job.Job  // the job after the event that caused this; nil = unchanged
 	Progress *Progress // the job's progress, when this changed it
-	// Whole means that the message repeats what earlier ones of the job with this mark said. A watcher that falls behind misses those.
+	// Whole means that the message replaces earlier ones of the job with this mark. A watcher that falls behind misses those.
 	Whole bool
+	// InTurn means that the client follows one job at a time: it gets the messages of this job after those of the job that it follows.
+	InTurn bool
 
 	once     sync.Once
 	rendered any
@@ -31,11 +33,14 @@ func (m *Message) Rendered(build func(*Message) any) any {
 	return m.rendered
 }
 
-// size estimates the memory of a queued message.
-func (m *Message) size() int {
+// Size estimates the memory of a queued message, in bytes.
+func (m *Message) Size() int {
 	n := 256 + len(m.Text)
 	if m.Frame != nil {
 		n += len(m.Frame.Data)
+	}
+	if m.State != nil { // each state has lists of its own
+		n += 1024 + 16*len(m.State.Executed) + 128*len(m.State.Outputs)
 	}
 	return n
 }

@@ -22,14 +22,12 @@ type accountState struct {
 	rename   bool      // exception types become those of the self-hosted runtime
 	ended    []job.Job // that have just ended, oldest first
 
-	turns map[string][]*turn // of clients that follow one job at a time, by client; the first job is the one that is followed
-
 	tasks map[task.ID]bool // exports and downloads that have started; progress of others is dropped
 }
 
 func newAccountState(rename bool, kept *previews) *accountState {
 	return &accountState{
-		jobs: map[job.ID]*watchedJob{}, previews: kept, rename: rename, tasks: map[task.ID]bool{}, turns: map[string][]*turn{},
+		jobs: map[job.ID]*watchedJob{}, previews: kept, rename: rename, tasks: map[task.ID]bool{},
 	}
 }
 
@@ -57,7 +55,7 @@ func (a *accountState) apply(rec eventlog.Recorded, data any) []*stream.Message 
 		a.previews.drop(w)
 		a.remember(w.job)
 	}
-	return a.inTurn(w, w.stamp(w.messages(data, rec.RecordedAt, len(a.jobs))), true)
+	return w.stamp(w.messages(data, rec.RecordedAt, len(a.jobs)))
 }
 
 // adopt adds a job from its folded state. The job must not have been admitted.
@@ -104,58 +102,7 @@ func (a *accountState) frame(f stream.Frame) []*stream.Message {
 	case w.job.State != job.Running || w.job.Run != f.Run:
 		return nil
 	}
-	return a.inTurn(w, w.frame(f), false)
-}
-
-// turn is a job of a client that follows one job at a time, as a ComfyUI server runs one prompt at a time. Such a client gives up a job
-// when it hears of another one.
-type turn struct {
-	job  job.ID
-	over bool
-	held []*stream.Message // that are sent when the job's turn comes
-}
-
-// inTurn returns the messages of a job that are sent now, and those of the jobs whose turn has come. States are not held, because
-// clients that read them follow any number of jobs. If keep is false, the messages are dropped rather than held.
-func (a *accountState) inTurn(w *watchedJob, messages []*stream.Message, keep bool) (sent []*stream.Message) {
-	client := w.job.ClientID
-	if !w.job.InTurn || client == "" || w.job.StartedAt == nil {
-		return messages
-	}
-	turns := a.turns[client]
-	at := slices.IndexFunc(turns, func(t *turn) bool { return t.job == w.job.ID })
-	if at < 0 {
-		at, turns = len(turns), append(turns, &turn{job: w.job.ID})
-	}
-	turns[at].over = w.job.State.Final()
-	sent = messages
-	if at > 0 {
-		sent = nil
-		for _, m := range messages {
-			if m.Job == "" { // of the account
-				sent = append(sent, m)
-				continue
-			}
-			if m.State != nil || m.Progress != nil {
-				sent = append(sent, &stream.Message{Job: m.Job, ClientID: m.ClientID, State: m.State, Progress: m.Progress})
-			}
-			if keep {
-				earlier := slices.DeleteFunc(turns[at].held, func(h *stream.Message) bool { return h.Whole && m.Whole })
-				turns[at].held = append(earlier, &stream.Message{
-					Job: m.Job, ClientID: m.ClientID, Broadcast: m.Broadcast, Text: m.Text, Frame: m.Frame, Whole: m.Whole,
-				})
-			}
-		}
-	}
-	for len(turns) > 0 && turns[0].over {
-		if turns = turns[1:]; len(turns) > 0 {
-			sent, turns[0].held = append(sent, turns[0].held...), nil
-		}
-	}
-	if a.turns[client] = turns; len(turns) == 0 {
-		delete(a.turns, client)
-	}
-	return sent
+	return w.frame(f)
 }
 
 // snapshot returns the state of the account's jobs that have begun, in run order. It leaves out queued jobs,
@@ -360,7 +307,8 @@ func (w *watchedJob) frame(f stream.Frame) []*stream.Message {
 }
 
 func (w *watchedJob) show(f stream.Frame) *stream.Message {
-	m := &stream.Message{Job: w.job.ID, ClientID: w.job.ClientID, Frame: &f, Broadcast: f.Kind == stream.FrameText}
+	m := w.newMessage(nil)
+	m.Frame, m.Broadcast = &f, f.Kind == stream.FrameText
 	if f.Kind == stream.FramePreview {
 		w.previews.add(w, m)
 	}
@@ -401,11 +349,17 @@ func (w *watchedJob) stamp(messages []*stream.Message) []*stream.Message {
 }
 
 func (w *watchedJob) progressState() *stream.Message {
-	return &stream.Message{Job: w.job.ID, ClientID: w.job.ClientID, Text: w.nodes.text(w.job.PublicID()), Whole: true}
+	m := w.newMessage(w.nodes.text(w.job.PublicID()))
+	m.Whole = true
+	return m
 }
 
 func (w *watchedJob) message(kind string, data any) *stream.Message {
-	return &stream.Message{Job: w.job.ID, ClientID: w.job.ClientID, Text: text(kind, data)}
+	return w.newMessage(text(kind, data))
+}
+
+func (w *watchedJob) newMessage(text []byte) *stream.Message {
+	return &stream.Message{Job: w.job.ID, ClientID: w.job.ClientID, Text: text, InTurn: w.job.InTurn && w.job.StartedAt != nil}
 }
 
 func status(remaining int) *stream.Message {

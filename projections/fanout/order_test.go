@@ -3,8 +3,6 @@ package fanout_test
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -166,46 +164,24 @@ func TestMessagesOfARunComeInTheContractsOrder(t *testing.T) {
 	}
 }
 
-// A client of the tooling nodes gives up a job when it hears of the start of another one: a server runs one prompt at a time.
-func TestMessagesOfAClientThatFollowsOneJobAtATimeComeInTurn(t *testing.T) {
+// The messages of a job that runs are marked for clients that follow one job at a time, those of the account are not.
+func TestMessagesOfAJobInTurnAreMarked(t *testing.T) {
 	t.Parallel()
 	w := newWatch(t)
-	const second, third = job.ID("11111111-2222-4333-8444-000000000002"), job.ID("11111111-2222-4333-8444-000000000003")
-	happen := func(of job.ID, recorded ...any) {
-		require.NoError(t, w.out.Handle(t.Context(), w.log.append(t, owner, of, recorded...)))
+	s := submitted()
+	s.InTurn = true
+	w.happen(t, s, job.AdmittedV1{Run: 1})
+	for _, m := range drain(t, w.sub) {
+		require.False(t, m.InTurn, "%s", m.Text)
 	}
-	begins := func(client string) []any {
-		s := submitted()
-		s.ClientID, s.InTurn = client, true
-		return []any{s, job.AdmittedV1{Run: 1}, job.StartedV1{Run: 1}, job.NodeStartedV1{Run: 1, Node: "3", Class: "Blur"}}
+	w.happen(t, job.StartedV1{Run: 1}, job.NodeStartedV1{Run: 1, Node: "3", Class: "Blur"})
+	w.out.HandleFrame(preview("3", "x"))
+	w.happen(t, job.SucceededV1{Run: 1})
+	messages := drain(t, w.sub)
+	for _, m := range messages {
+		require.Equal(t, !m.Broadcast, m.InTurn, "%s", m.Text)
 	}
-	heard := func() (kinds []string) {
-		for _, m := range drain(t, w.sub) {
-			var said struct{ Type string }
-			if m.Text != nil && json.Unmarshal(m.Text, &said) == nil && strings.HasPrefix(said.Type, "execut") {
-				kinds = append(kinds, string(m.Job)+" "+said.Type)
-			}
-		}
-		return kinds
-	}
-	start := func(of job.ID) []string {
-		return []string{string(of) + " execution_start", string(of) + " execution_cached", string(of) + " executing"}
-	}
-	end := func(of job.ID) []string {
-		return []string{string(of) + " execution_success", string(of) + " executing"}
-	}
-	happen(id, begins("c1")...)
-	require.Equal(t, start(id), heard())
-	happen(second, begins("c1")...)
-	require.Empty(t, heard(), "the client follows the first job")
-	happen(third, begins("c2")...)
-	require.Equal(t, start(third), heard(), "another client follows its own job")
-	happen(second, job.SucceededV1{Run: 1})
-	require.Empty(t, heard())
-	happen(id, job.SucceededV1{Run: 1})
-	require.Equal(t, slices.Concat(end(id), start(second), end(second)), heard())
-	happen(third, job.SucceededV1{Run: 1})
-	require.Equal(t, end(third), heard())
+	require.Equal(t, job.Succeeded, messages[len(messages)-1].State.State)
 }
 
 func TestRepeatedEventsSendNoMessages(t *testing.T) {

@@ -180,10 +180,11 @@ func serverLost(ctx context.Context, err error) error {
 	return err
 }
 
-// givenUp wraps an error. Its message, which clients read, has that of the error without its cause, which names the address of the server.
+// givenUp wraps an error. Its message, which clients read, has that of the error without what names the address of the server: its cause,
+// the target of a redirect, and the names of a certificate.
 func givenUp(err error, why string) error {
 	var f *fault.Error
-	if errors.As(err, &f) {
+	if errors.As(err, &f) && f.Code != fault.CodeServerRedirect && f.Code != fault.CodeServerCertificate {
 		why += ": " + f.Message
 	}
 	return fault.Wrap(err, fault.Unavailable, fault.CodeServerGivenUp, "%s", why)

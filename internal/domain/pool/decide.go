@@ -232,8 +232,8 @@ func (d *decision) grow() {
 	}
 }
 
-// wanted returns the machines that the waiting segments are worth: each should have as much to do as its start takes. What machines that
-// have just joined were started for needs no others.
+// wanted returns the machines that the waiting segments are worth: each should have as much to do as its start takes. A machine
+// that has just joined is given time to do what it was started for before another one is started for it.
 func (d *decision) wanted() int {
 	boot := firstBoot
 	if d.Boot > 0 {

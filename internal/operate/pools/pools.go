@@ -133,8 +133,11 @@ and scale Deployments where the operator of the workers allows it, with MILLRACE
 // checkMax refuses a pool of processes that may have more machines, together with the others of its kind, than the workers can run. That
 // number is not known while no worker can run one. A pool whose maximum is not raised is not refused.
 func (o *Service) checkMax(ctx context.Context, name string, spec pool.Spec) error {
+	if spec.Of() != pool.Process {
+		return nil
+	}
 	rules, _, err := o.Workers.Rules(ctx)
-	if err != nil || rules.Machines == 0 || spec.Of() != pool.Process {
+	if err != nil || rules.Machines == 0 {
 		return err
 	}
 	all, err := o.Store.Pools(ctx)

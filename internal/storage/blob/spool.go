@@ -48,7 +48,7 @@ func (s *Spool) Write(p []byte) (n int, err error) {
 	}
 	s.hash.Write(p[:n])
 	s.size += int64(n)
-	if err != nil && s.err == nil {
+	if err != nil {
 		s.err = s.classify(err)
 	}
 	return n, s.err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"syscall"
 
 	"github.com/minio/minio-go/v7"
 
@@ -15,20 +16,23 @@ import (
 
 // Create implements blob.Store.
 func (s *Store) Create(context.Context, blob.Durability) (blob.Writer, error) {
-	full := func(err error) error {
-		return fault.Wrap(err, fault.Exhausted, fault.CodeDiskFull, "no space left to store files")
+	failed := func(err error) error {
+		if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+			return fault.Wrap(err, fault.Exhausted, fault.CodeDiskFull, "no space left to store files")
+		}
+		return fmt.Errorf("spool a blob: %w", err)
 	}
-	return &writer{Spool: blob.NewSpool(s.spool, full), s: s}, nil
+	return &writer{Spool: blob.NewSpool(s.spool, failed), s: s}, nil
 }
 
 // spool makes a file without a name, so it does not outlive the process.
 func (s *Store) spool() (*os.File, error) {
 	f, err := os.CreateTemp(s.opts.Spool, "")
 	if err != nil {
-		return nil, fmt.Errorf("spool a blob: %w", err)
+		return nil, err
 	}
 	if err := os.Remove(f.Name()); err != nil {
-		return nil, errors.Join(fmt.Errorf("spool a blob: %w", err), f.Close())
+		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
 }
