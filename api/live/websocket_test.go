@@ -142,7 +142,7 @@ func TestAClientThatFollowsOneJobAtATimeGetsThemInTurn(t *testing.T) {
 }
 
 // Too many messages that wait for the end of another job end the socket.
-func TestASocketHoldsABoundedNumberOfMessages(t *testing.T) {
+func TestMessagesThatWaitForTheirTurnAreBounded(t *testing.T) {
 	t.Parallel()
 	h := apitest.Start(t, apitest.Options{})
 	conn := h.Dial(t, "clientId=painter")

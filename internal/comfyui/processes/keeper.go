@@ -123,17 +123,17 @@ func (k *Keeper) lockGPUs() error {
 			return false
 		}
 		lock, err := child.Acquire(filepath.Join(dir, strings.ReplaceAll(visible(device), "/", "-")+".lock"))
-		var held *child.LockedError
+		var locked *child.LockedError
 		switch {
-		case errors.As(err, &held):
-			taken = invalid("--comfyui-gpus: another Millrace runs ComfyUI on GPU %s: %v; end it, or name other GPUs", device, held)
-			k.Log.Warn("GPU left out; another Millrace runs ComfyUI on it", "gpu", device, "pid", held.PID)
+		case errors.As(err, &locked):
+			taken = invalid("--comfyui-gpus: another Millrace runs ComfyUI on GPU %s: %v; end it, or name other GPUs", device, locked)
+			k.Log.Warn("GPU left out; another Millrace runs ComfyUI on it", "gpu", device, "pid", locked.PID)
 		case err != nil:
 			k.Log.Warn("GPU not locked; another Millrace may run ComfyUI on it, too", "gpu", device, "error", err)
 		default:
 			k.locks = append(k.locks, lock)
 		}
-		return held != nil
+		return locked != nil
 	})
 	if len(k.devices) > 0 && (k.GPUs == "" || k.GPUs == "all") {
 		return nil
@@ -283,8 +283,8 @@ func clean(ctx context.Context, data string, registry Registry) error {
 		return nil
 	}
 	lock, err := child.Acquire(filepath.Join(data, "lock"))
-	var held *child.LockedError
-	if errors.As(err, &held) { // another process of this machine looks after them
+	var locked *child.LockedError
+	if errors.As(err, &locked) { // another process of this machine looks after them
 		return nil
 	}
 	if err != nil {

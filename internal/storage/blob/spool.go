@@ -17,7 +17,7 @@ const SpoolMemory = 64 << 10
 type Spool struct {
 	create   func() (*os.File, error)
 	file     *os.File // nil before it is needed
-	held     []byte   // the written bytes, until the file has them
+	memory   []byte   // the written bytes, until the file has them
 	spilled  bool     // the file has the written bytes
 	closed   bool
 	hash     hash.Hash
@@ -40,8 +40,8 @@ func (s *Spool) Write(p []byte) (n int, err error) {
 	if s.err != nil {
 		return 0, s.err
 	}
-	if !s.spilled && len(s.held)+len(p) <= SpoolMemory {
-		s.held = append(s.held, p...)
+	if !s.spilled && len(s.memory)+len(p) <= SpoolMemory {
+		s.memory = append(s.memory, p...)
 		n = len(p)
 	} else if err = s.spill(); err == nil {
 		n, err = s.file.Write(p)
@@ -62,10 +62,10 @@ func (s *Spool) spill() (err error) {
 	if s.file, err = s.create(); err != nil {
 		return err
 	}
-	if _, err = s.file.Write(s.held); err != nil {
+	if _, err = s.file.Write(s.memory); err != nil {
 		return err
 	}
-	s.spilled, s.held = true, nil
+	s.spilled, s.memory = true, nil
 	return nil
 }
 
@@ -77,7 +77,7 @@ func (s *Spool) ReadAt(p []byte, off int64) (int, error) {
 	case s.spilled:
 		return s.file.ReadAt(p, off)
 	default:
-		return bytes.NewReader(s.held).ReadAt(p, off)
+		return bytes.NewReader(s.memory).ReadAt(p, off)
 	}
 }
 
@@ -113,7 +113,7 @@ func (s *Spool) File() *os.File { return s.file }
 // Close ends the spool; the file may keep its name. A second Close does nothing.
 func (s *Spool) Close() error {
 	f := s.file
-	s.closed, s.file, s.held = true, nil, nil
+	s.closed, s.file, s.memory = true, nil, nil
 	if f == nil {
 		return nil
 	}
