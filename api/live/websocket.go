@@ -274,7 +274,7 @@ func (so *socket) send(m *stream.Message) error {
 	if so.byClient && !m.Broadcast && m.ClientID != so.client {
 		return nil
 	}
-	if !m.InTurn || m.ClientID != so.client {
+	if !m.InTurn || so.client == "" || m.ClientID != so.client {
 		return so.sendNow(m)
 	}
 	messages, err := so.turns.pass(m)

@@ -124,6 +124,11 @@ func TestAClientThatFollowsOneJobAtATimeGetsThemInTurn(t *testing.T) {
 	for _, want := range []string{`"first begins"`, `"second begins"`, `"an outdated state"`, `"status"`} {
 		require.Equal(t, want, apitest.Next(t, other))
 	}
+	nobodys := h.Dial(t, "")
+	h.Hub.Publish(account.LocalID, &stream.Message{Job: "fourth", Text: []byte(`"fourth"`), InTurn: true},
+		&stream.Message{Job: "fifth", Text: []byte(`"fifth"`), InTurn: true})
+	require.Equal(t, `"fourth"`, apitest.Next(t, nobodys))
+	require.Equal(t, `"fifth"`, apitest.Next(t, nobodys), "a client without an id follows no job")
 
 	h.Live.Snap = stream.Snapshot{
 		Ended: []*stream.Message{said("zeroth", `"zeroth ended"`)},
