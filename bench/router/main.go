@@ -124,20 +124,20 @@ type backlog struct {
 	engine *harness.Engine
 }
 
-// count returns how many have not begun, or are open.
-func (b backlog) count(ctx context.Context) (n int64, err error) {
-	if err = b.db.QueryRow(ctx, `select count(*) from outbox`).Scan(&n); err != nil {
-		return 0, err
+// count returns how many have not begun, and how many are open.
+func (b backlog) count(ctx context.Context) (waiting, open int64, err error) {
+	if err = b.db.QueryRow(ctx, `select count(*) from outbox`).Scan(&waiting); err != nil {
+		return 0, 0, err
 	}
-	open, err := b.engine.Open(ctx)
-	return n + open, err
+	open, err = b.engine.Open(ctx)
+	return waiting, open, err
 }
 
 // over waits until all are over.
 func (b backlog) over(ctx context.Context) error {
 	for {
-		n, err := b.count(ctx)
-		if err != nil || n == 0 {
+		waiting, open, err := b.count(ctx)
+		if err != nil || waiting+open == 0 {
 			return err
 		}
 		if err := pause.For(ctx, 50*time.Millisecond); err != nil {

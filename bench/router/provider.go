@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -87,6 +88,9 @@ func post(ctx context.Context, c *http.Client, address string) error {
 	return err
 }
 
+// errLater is the error of a call that the service refused for now.
+var errLater = errors.New("to be sent later")
+
 func drain(ctx context.Context, c *http.Client, address string) (int64, error) {
 	body := fmt.Sprintf(`{"prompt":"a red square","seed":%d}`, requests.Add(1))
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(body))
@@ -101,7 +105,11 @@ func drain(ctx context.Context, c *http.Client, address string) (int64, error) {
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		said, _ := io.ReadAll(io.LimitReader(resp.Body, 1000)) // the body only explains the error
-		return 0, fmt.Errorf("%s answered %s: %s", address, resp.Status, said)
+		err := fmt.Errorf("%s answered %s: %s", address, resp.Status, said)
+		if resp.StatusCode == http.StatusServiceUnavailable && resp.Header.Get("Retry-After") != "" {
+			err = errors.Join(errLater, err)
+		}
+		return 0, err
 	}
 	return io.Copy(io.Discard, resp.Body)
 }

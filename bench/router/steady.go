@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -10,11 +11,11 @@ import (
 	"github.com/millrace-dev/millrace/bench/harness"
 )
 
-// mostWaiting bounds the calls that wait for an answer at once. A call beyond it is not sent, and counts as refused.
+// mostWaiting bounds the calls that wait for an answer at once. A call beyond it is not sent.
 const mostWaiting = 2000
 
 // steady sends calls at a constant rate, however long the answers take. For each part of the time it prints the durations of the calls and
-// the number of workflows of calls that were not over at its end.
+// the numbers of workflows of calls that had not begun, and that were open, at its end.
 func steady(ctx context.Context, after backlog, r *router, rate int, span time.Duration) error {
 	const parts = 10
 	r.http = keepAlive(mostWaiting)
@@ -24,7 +25,7 @@ func steady(ctx context.Context, after backlog, r *router, rate int, span time.D
 	for part := range parts {
 		var mu sync.Mutex
 		var took []time.Duration
-		var failed, refused atomic.Int64
+		var failed, later, unsent atomic.Int64
 		var reason error // of the last failure
 		began := time.Now()
 		sent := 0
@@ -33,13 +34,17 @@ func steady(ctx context.Context, after backlog, r *router, rate int, span time.D
 				select {
 				case slots <- struct{}{}:
 				default:
-					refused.Add(1)
+					unsent.Add(1)
 					continue
 				}
 				waiting.Go(func() {
 					defer func() { <-slots }()
 					start := time.Now()
-					if err := r.one(ctx); err != nil {
+					switch err := r.one(ctx); {
+					case errors.Is(err, errLater):
+						later.Add(1)
+						return
+					case err != nil:
 						failed.Add(1)
 						mu.Lock()
 						defer mu.Unlock()
@@ -57,14 +62,15 @@ func steady(ctx context.Context, after backlog, r *router, rate int, span time.D
 			case <-time.After(2 * time.Millisecond):
 			}
 		}
-		open, err := after.count(ctx)
+		starts, open, err := after.count(ctx)
 		if err != nil {
 			return err
 		}
 		mu.Lock()
-		fmt.Printf("%s: sent %.0f/s   answered %d, p50 %s, p99 %s   failed %d, not sent %d   waiting %d, workflows not over %d\n",
+		fmt.Printf("%s: sent %.0f/s   answered %d, p50 %s, p99 %s   refused for now %d, failed %d, not sent %d   waiting %d, "+
+			"workflows not begun %d, open %d\n",
 			(time.Duration(part+1) * span / parts).Round(time.Second), float64(sent)/time.Since(began).Seconds(), len(took),
-			round(harness.Quantile(took, 0.5)), round(harness.Quantile(took, 0.99)), failed.Load(), refused.Load(), len(slots), open)
+			round(harness.Quantile(took, 0.5)), round(harness.Quantile(took, 0.99)), later.Load(), failed.Load(), unsent.Load(), len(slots), starts, open)
 		if reason != nil {
 			fmt.Println("     the last that failed:", reason)
 		}

@@ -20,10 +20,10 @@ type fault struct {
 func (f fault) String() string { return f.mode + ": " + f.verb + " " + f.part }
 
 const (
-	// longestStop bounds the time for which a part is stopped. It is longer than the heartbeat timeout of an
-	// activity.
+	// longestStop bounds the time for which a part is stopped, unless -stop sets it. It is longer than the heartbeat timeout of
+	// an activity.
 	longestStop = 14 * time.Second
-	// longestPause bounds the time between a recovery and the next fault.
+	// longestPause bounds the time between a recovery and the next fault, unless -pause sets it.
 	longestPause = 3 * time.Second
 	// recoverWithin bounds the time until the service runs a new job after a fault.
 	recoverWithin = 2 * time.Minute
@@ -36,7 +36,7 @@ func (r *run) breakThings(ctx context.Context, d *deployment, report *report, un
 		if r.kills > 0 && n == r.kills || r.kills == 0 && time.Now().After(until) {
 			return
 		}
-		if !load.Pause(ctx, time.Duration(r.random.Int64N(int64(longestPause)))) {
+		if !load.Pause(ctx, time.Duration(r.random.Int64N(int64(r.pause)))) {
 			return
 		}
 		prefix := fmt.Sprintf("%s-probe-%d", d.name, n)
@@ -66,7 +66,7 @@ func (r *run) breakOne(ctx context.Context, d *deployment, n int, prefix string)
 	default:
 		among = len(d.troubles) + r.random.IntN(len(d.parts))
 	}
-	lasts := time.Second + time.Duration(r.random.Int64N(int64(longestStop-time.Second)))
+	lasts := time.Second + time.Duration(r.random.Int64N(int64(r.stop-time.Second)))
 	if among < len(d.troubles) {
 		trouble := d.troubles[among]
 		return fault{mode: d.name, verb: "trouble", part: trouble.name}, trouble.last(ctx, d, lasts, prefix+"-meanwhile")

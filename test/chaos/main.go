@@ -52,13 +52,16 @@ func main() {
 	mode := flag.String("mode", "both", "local, separate or both")
 	each := flag.Int("each", 0, "instead of breaking things at random, kill each part so many times on an idle service")
 	kills := flag.Int("kills", 0, "only kill, so many times in each mode, instead of breaking things for a time")
+	stop := flag.Duration("stop", longestStop, "the longest time for which a part is stopped or in trouble, more than a second")
+	pause := flag.Duration("pause", longestPause, "the longest time between a recovery and the next fault, more than 0")
 	observers := flag.Int("observers", 1, "groups of clients whose answers are judged; each group asks about subjects of its own")
 	keep := flag.Bool("keep", false, "keep the data directories and logs")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	ctx, done := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer done()
 	run := &run{
 		out: os.Stdout, log: slog.New(slog.NewTextHandler(os.Stderr, nil)), keep: *keep, each: *each, kills: *kills, observers: *observers,
+		stop: max(*stop, time.Second+1), pause: max(*pause, 1),
 		seed: *seed, random: rand.New(rand.NewPCG(*seed, 1)), // the order of faults need not be secret
 	}
 	ok, err := run.all(ctx, *mode, time.Duration(*minutes*float64(time.Minute)))
@@ -79,6 +82,8 @@ type run struct {
 	kills     int // under load, in each mode; 0 = faults of every kind, for a time
 	observers int
 	lasts     time.Duration // of each mode
+	stop      time.Duration // of a part, at most
+	pause     time.Duration // between a recovery and the next fault, at most
 	seed      uint64
 	random    *rand.Rand
 	binary    string

@@ -39,15 +39,12 @@ type Handle struct {
 // Enqueue accepts a call whose client polls for the answer. The call waits while the account has reached its limit of
 // calls in flight. A key that was used before returns the same call.
 func (s *Service) Enqueue(ctx context.Context, inv Invocation) (Enqueued, error) {
-	n, rec, err := s.prepare(ctx, inv, Queued)
-	if err == nil && rec == nil {
-		var admission Admission
-		if admission, rec, err = s.begin(ctx, n); err == nil && rec == nil {
-			return Enqueued{Call: n.ID, Ahead: admission.Ahead}, nil
-		}
-	}
+	admission, rec, err := s.take(ctx, inv, Queued)
 	if err != nil {
 		return Enqueued{}, err
+	}
+	if rec == nil {
+		return Enqueued{Call: admission.Call.ID, Ahead: admission.Ahead}, nil
 	}
 	ahead, err := s.Store.Ahead(ctx, inv.Account, rec.Call)
 	return Enqueued{Call: rec.Call, Ahead: ahead, Replayed: true}, err

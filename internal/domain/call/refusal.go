@@ -96,7 +96,9 @@ func RefusalOf(err error) *Refusal {
 		r.RetryAfter = retrySoon
 	case fault.Exhausted:
 		r = Refuse(fault.Unavailable, ServiceUnavailable, "the service has no capacity for this call now; send the same request again")
-		r.RetryAfter = retrySoon
+		var full *fault.Error
+		errors.As(err, &full)
+		r.RetryAfter = max(retrySoon, int(full.RetryAfter.Seconds()))
 	case fault.Internal, fault.Invalid, fault.NotFound, fault.Conflict, fault.Unauthenticated, fault.Denied:
 		r = Refuse(fault.Internal, InternalError, "the router failed; the operator's log has the details")
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/eventlog"
@@ -24,16 +25,9 @@ func (s *Service) RunNode(ctx context.Context, inv Invocation) (*Result, error) 
 }
 
 func (s *Service) run(ctx context.Context, inv Invocation, mode Mode) (*Result, error) {
-	n, rec, err := s.prepare(ctx, inv, mode)
-	if err != nil {
-		return nil, err
-	}
-	if rec != nil {
-		return s.collect(ctx, inv, *rec)
-	}
-	waiter := s.Watch.wait(n.ID)
+	waiter := s.Watch.wait(ID(inv.RequestID))
 	defer waiter.stop()
-	admission, rec, err := s.acceptAndSend(ctx, n)
+	admission, rec, err := s.take(ctx, inv, mode)
 	if err != nil {
 		return nil, err
 	}
@@ -45,6 +39,23 @@ func (s *Service) run(ctx context.Context, inv Invocation, mode Mode) (*Result, 
 		res.Spend = admission.Spend
 	}
 	return res, err
+}
+
+// take records a call and has it sent. If the key was used before, it returns the key's record instead. While the workflows of
+// many calls wait for their start, clients wait here, or are refused; nodes do not, because their jobs already take turns.
+func (s *Service) take(ctx context.Context, inv Invocation, mode Mode) (Admission, *KeyRecord, error) {
+	if mode != Node {
+		end, err := s.Gate.Begin(ctx, inv.Account)
+		if err != nil {
+			return Admission{}, nil, err
+		}
+		defer end()
+	}
+	n, rec, err := s.prepare(ctx, inv, mode)
+	if err != nil || rec != nil {
+		return Admission{}, rec, err
+	}
+	return s.acceptAndSend(ctx, n)
 }
 
 // prepare makes all checks that need no lock, in the order that the router API specifies: entitlement, key,
@@ -193,15 +204,24 @@ func (s *Service) acceptAndSend(ctx context.Context, n NewCall) (Admission, *Key
 	}
 	// The caller waits for this attempt, not for the workflow. A workflow that starts after the attempt reads its outcome, and
 	// ends in its first task.
-	attempt.Send(func() { s.Notify(admission.Intents) })
+	attempt.Send(func() { s.start(n.Account, admission) })
 	return admission, nil, nil
 }
 
 // begin accepts a call and starts its workflow.
 func (s *Service) begin(ctx context.Context, n NewCall) (Admission, *KeyRecord, error) {
 	admission, rec, err := s.accept(ctx, n)
-	s.Notify(admission.Intents) // none unless the call was recorded
+	s.start(n.Account, admission)
 	return admission, rec, err
+}
+
+// start has the workflow of a call started, if the call was recorded. Until it is, the call takes a slot of the gate.
+func (s *Service) start(account string, admission Admission) {
+	intents := slices.Clone(admission.Intents)
+	for i := range intents {
+		intents[i].Over = s.Gate.Take(account)
+	}
+	s.Notify(intents)
 }
 
 // claimedByOther returns the record of a key that another request claimed after the first check.

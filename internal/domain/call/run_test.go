@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -156,6 +157,42 @@ var (
 	away    = fault.New(fault.Unavailable, "", "the database is away")
 	enabled = call.Limits{Enabled: true}
 )
+
+// While the workflows of many calls wait for their start, clients wait for a while, and are then refused. Nodes are not.
+func TestClientsWaitWhileManyWorkflowsAreToStart(t *testing.T) { // R-60
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := &desk{limits: enabled, heard: []byte(`{}`)}
+		s := d.service(t)
+		s.Gate = call.NewGate()
+		var starting []outbox.Intent
+		s.Notify = func(intents []outbox.Intent) { starting = append(starting, intents...) }
+		run := map[string]func() error{
+			"sync":   func() error { _, err := s.Run(t.Context(), request("")); return err },
+			"queued": func() error { _, err := s.Enqueue(t.Context(), request("")); return err },
+			"node":   func() error { _, err := s.RunNode(t.Context(), request("")); return err },
+		}
+		for range 128 {
+			require.NoError(t, run["sync"]())
+			require.NoError(t, run["queued"]())
+		}
+		for _, how := range []string{"sync", "queued"} {
+			began := time.Now()
+			refused := call.RefusalOf(run[how]())
+			require.Equal(t, []any{call.ServiceUnavailable, 5}, []any{refused.Type, refused.RetryAfter}, how)
+			require.Equal(t, 5*time.Second, time.Since(began), how)
+		}
+		require.Len(t, d.accepted, 256, "nothing is recorded of those that are refused")
+		require.NoError(t, run["node"]())
+		ended := make(chan error, 1)
+		go func() { ended <- run["sync"]() }()
+		synctest.Wait()
+		require.Empty(t, ended)
+		starting[0].Over()
+		starting[1].Over()
+		require.NoError(t, <-ended)
+	})
+}
 
 // A call that may not run is refused before anything is recorded or sent, whoever asks for it.
 func TestACallThatMayNotRunIsRefused(t *testing.T) {

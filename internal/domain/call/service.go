@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/domain/load"
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
@@ -84,11 +85,19 @@ type Deps struct {
 	Tiers    Tiers
 	Blobs    blob.Store
 	Notify   func([]outbox.Intent) // wakes the relay for intents that are due now
+	Gate     *load.Gate            // of requests to run a model; nil = they never wait
 	Watch    *Watch
 	Sender   Sender        // nil = only workflows send calls
 	Deadline time.Duration // how long a caller's connection waits for the answer; default 10 minutes
 	Log      *slog.Logger
 	Now      func() time.Time // default time.Now
+}
+
+// NewGate returns the gate of the model calls of a process. A call that has ended is answered before its workflow starts,
+// so calls can end faster than Temporal starts workflows. 256 of them may wait for that; beyond them, the clients of new calls
+// wait, for up to two seconds, because the gate counts the recording of a call and the start of its workflow as two pieces of work.
+func NewGate() *load.Gate {
+	return load.New(load.Options{What: "calls", Slots: 256, Few: 64, Many: 512, Wait: time.Second, Longest: 5 * time.Second})
 }
 
 // Service accepts model calls and returns their answers. Every method is limited to the given account; RefusalOf

@@ -22,6 +22,7 @@ type Options struct {
 	// up to Many if they can expect a slot within Wait.
 	Few, Many int
 	Wait      time.Duration
+	Longest   time.Duration // that a caller waits before it is refused after all; 0 = no bound
 
 	// The gate is busy while Busy pieces of work or more are under way, and until there were fewer for Calm: requests
 	// that are committed together are answered together, so in the middle of a burst there are few again and again.
@@ -65,18 +66,43 @@ func (g *Gate) Begin(ctx context.Context, account string) (end func(), err error
 	if err != nil {
 		return nil, err
 	}
+	var late <-chan time.Time
+	if g.opts.Longest > 0 {
+		late = time.After(g.opts.Longest)
+	}
 	select {
 	case <-p.granted:
 	case <-ctx.Done():
 		if g.leave(p) {
 			return nil, ctx.Err()
 		}
+	case <-late:
+		if g.leave(p) {
+			return nil, g.refusal(g.opts.Longest)
+		}
 	}
+	return g.end(account), nil
+}
+
+// Take takes a slot for work that cannot wait, even if none is free: those who call Begin wait for it. The caller must call
+// end once.
+func (g *Gate) Take(account string) (end func()) {
+	if g == nil {
+		return func() {}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.grant(&piece{account: account, granted: make(chan struct{})})
+	return g.end(account)
+}
+
+// end returns the end of a piece of work that begins now.
+func (g *Gate) end(account string) func() {
 	began := time.Now()
 	return func() {
 		g.note(time.Since(began))
 		g.release(account)
-	}, nil
+	}
 }
 
 // enter grants a free slot, or queues the caller.
@@ -91,12 +117,17 @@ func (g *Gate) enter(account string) (*piece, error) {
 	waiting := g.waiting.count
 	if g.opts.Many > 0 && waiting >= g.opts.Few && len(g.waiting.pieces[account]) > 0 {
 		if wait := g.expected(); waiting >= g.opts.Many || wait > g.opts.Wait {
-			return nil, fault.New(fault.Exhausted, fault.CodeRateLimited, "more %s arrive than can be served; try again later", g.opts.What).
-				WithRetryAfter(time.Duration(math.Ceil(max(1, wait.Seconds()))) * time.Second)
+			return nil, g.refusal(wait)
 		}
 	}
 	g.waiting.add(p)
 	return p, nil
+}
+
+// refusal is the error for a caller that would wait for so long.
+func (g *Gate) refusal(wait time.Duration) error {
+	return fault.New(fault.Exhausted, fault.CodeRateLimited, "more %s arrive than can be served; try again later", g.opts.What).
+		WithRetryAfter(time.Duration(math.Ceil(max(1, wait.Seconds()))) * time.Second)
 }
 
 // mayBegin reports whether a slot is free for the account.

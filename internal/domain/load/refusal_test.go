@@ -200,3 +200,43 @@ func TestACallerThatHasGoneKeepsTheSlotThatItHas(t *testing.T) {
 		end()
 	}
 }
+
+// Work that cannot wait takes more slots than there are. Callers begin when enough of it is over, and are refused if that takes too long.
+func TestWorkThatCannotWaitDelaysCallers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		work := load.New(load.Options{What: "pieces", Slots: 2, Few: 4, Many: 4, Longest: 5 * time.Second})
+		var ends []func()
+		for range 3 {
+			ends = append(ends, work.Take("a"))
+		}
+		begun := make(chan error, 1)
+		begin := func() {
+			end, err := work.Begin(t.Context(), "b")
+			if err == nil {
+				end()
+			}
+			begun <- err
+		}
+		go begin()
+		synctest.Wait()
+		ends[0]()
+		synctest.Wait()
+		require.Empty(t, begun, "two are not over")
+		ends[1]()
+		require.NoError(t, <-begun)
+		ends = append(ends[2:], work.Take("a"))
+		began := time.Now()
+		go begin()
+		var refused *fault.Error
+		require.ErrorAs(t, <-begun, &refused)
+		require.Equal(t, 5*time.Second, refused.RetryAfter)
+		require.Equal(t, 5*time.Second, time.Since(began))
+		ends[0]()
+		ends[1]()
+		go begin()
+		require.NoError(t, <-begun, "the one that was refused has no slot")
+	})
+	var none *load.Gate
+	none.Take("a")()
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -171,6 +172,36 @@ func TestFailuresOfARelayAreLogged(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Whoever passes an intent to a relay hears once that it was attempted, or is left to be claimed.
+func TestTheEndOfAnIntentIsHeardOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var delivered, failed, left atomic.Int64
+		proceed := make(chan struct{})
+		r, stop := relay(t, &noted{}, func(in outbox.Intent) error {
+			<-proceed
+			if in.ID == 1 {
+				return errAway
+			}
+			return nil
+		}, &bytes.Buffer{})
+		r.Notify([]outbox.Intent{{ID: 0, Over: func() { delivered.Add(1) }}, {ID: 1, Over: func() { failed.Add(1) }}})
+		synctest.Wait()
+		require.Zero(t, delivered.Load()+failed.Load(), "while the attempts last")
+		crowd := some(2000)
+		for i := range crowd {
+			crowd[i].Over = func() { left.Add(1) }
+		}
+		r.Notify(crowd)
+		synctest.Wait()
+		require.Positive(t, left.Load(), "those that do not fit")
+		close(proceed)
+		<-time.After(time.Minute)
+		stop()
+		require.Equal(t, []int64{1, 1, int64(len(crowd))}, []int64{delivered.Load(), failed.Load(), left.Load()})
+	})
 }
 
 func TestAnIntentHasItsPayload(t *testing.T) {

@@ -35,6 +35,7 @@ type Intent struct {
 	Payload    json.RawMessage
 	Attempts   int
 	With       []int64 // further intents that are delivered with this one; see Joiner
+	Over       func()  // called once a Relay has attempted the intent, or left it to be claimed later; nil = nobody asks
 }
 
 // New returns an intent with a payload, which is a struct or a list of strings and numbers.
@@ -48,6 +49,12 @@ func New(kind Kind, workflow string, payload any) Intent {
 
 // ids returns the intent's own id and those of the intents that are delivered with it.
 func (in Intent) ids() []int64 { return append([]int64{in.ID}, in.With...) }
+
+func (in Intent) over() {
+	if in.Over != nil {
+		in.Over()
+	}
+}
 
 // Starter delivers intents to Temporal. Deliver must be idempotent: starting a workflow that
 // exists, and canceling one that does not, are successes.

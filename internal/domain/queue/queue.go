@@ -82,16 +82,17 @@ func NewRunner[T any](w Worker[T], log *slog.Logger, opts Options) *Runner[T] {
 	}
 }
 
-// Notify starts attempts of recorded items at once, without a claim. It never blocks: if too many items wait, the
-// rest is claimed later.
-func (r *Runner[T]) Notify(items []T) {
-	for _, item := range items {
+// Notify starts attempts of recorded items at once, without a claim. It never blocks: if too many items wait, it returns
+// the rest, which is claimed later.
+func (r *Runner[T]) Notify(items []T) (rest []T) {
+	for i, item := range items {
 		select {
 		case r.arrived <- item:
 		default:
-			return
+			return items[i:]
 		}
 	}
+	return nil
 }
 
 // Wake shortens the interval of claims to Options.Poll, because an item is about to be recorded. It never blocks.
