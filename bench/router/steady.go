@@ -70,7 +70,8 @@ func steady(ctx context.Context, after backlog, r *router, rate int, span time.D
 		fmt.Printf("%s: sent %.0f/s   answered %d, p50 %s, p99 %s   refused for now %d, failed %d, not sent %d   waiting %d, "+
 			"workflows not begun %d, open %d\n",
 			(time.Duration(part+1) * span / parts).Round(time.Second), float64(sent)/time.Since(began).Seconds(), len(took),
-			round(harness.Quantile(took, 0.5)), round(harness.Quantile(took, 0.99)), later.Load(), failed.Load(), unsent.Load(), len(slots), starts, open)
+			round(harness.Quantile(took, 0.5)), round(harness.Quantile(took, 0.99)), later.Load(), failed.Load(), unsent.Load(), len(slots),
+			starts, open)
 		if reason != nil {
 			fmt.Println("     the last that failed:", reason)
 		}

@@ -44,6 +44,10 @@ func (s *Service) run(ctx context.Context, inv Invocation, mode Mode) (*Result, 
 // take records a call and has it sent. If the key was used before, it returns the key's record instead. While the workflows of
 // many calls wait for their start, clients wait here, or are refused; nodes do not, because their jobs already take turns.
 func (s *Service) take(ctx context.Context, inv Invocation, mode Mode) (Admission, *KeyRecord, error) {
+	n, rec, err := s.prepare(ctx, inv, mode)
+	if err != nil || rec != nil {
+		return Admission{}, rec, err
+	}
 	if mode != Node {
 		end, err := s.Gate.Begin(ctx, inv.Account)
 		if err != nil {
@@ -51,10 +55,14 @@ func (s *Service) take(ctx context.Context, inv Invocation, mode Mode) (Admissio
 		}
 		defer end()
 	}
-	n, rec, err := s.prepare(ctx, inv, mode)
-	if err != nil || rec != nil {
-		return Admission{}, rec, err
+	stored, err := blob.Put(ctx, s.Blobs, durability(mode), bytes.NewReader(inv.Body))
+	if err != nil {
+		return Admission{}, nil, fmt.Errorf("store a request: %w", err)
 	}
+	if inv.OnStored != nil {
+		inv.OnStored()
+	}
+	n.Accepted.Request = Body{Ref: stored.Ref, Size: stored.Size, ContentType: inv.ContentType}
 	return s.acceptAndSend(ctx, n)
 }
 
@@ -84,21 +92,12 @@ func (s *Service) prepare(ctx context.Context, inv Invocation, mode Mode) (NewCa
 	if err != nil {
 		return NewCall{}, nil, err
 	}
-	stored, err := blob.Put(ctx, s.Blobs, durability(mode), bytes.NewReader(inv.Body))
-	if err != nil {
-		return NewCall{}, nil, fmt.Errorf("store a request: %w", err)
-	}
-	if inv.OnStored != nil {
-		inv.OnStored()
-	}
 	return NewCall{
 		ID: id, Account: inv.Account, Key: inv.Key, Fingerprint: fingerprint, Limits: limits, Costly: offer.Reserve >= CostlyFrom,
 		For: inv.For,
 		Accepted: AcceptedV1{
 			Model: offer.Model, Provider: offer.Provider, Mode: mode, API: inv.API, Keyed: inv.Key != "", Options: inv.Options,
-			Request: Body{Ref: stored.Ref, Size: stored.Size, ContentType: inv.ContentType}, Held: offer.Reserve, Catalog: offer.Catalog,
-			Base:   inv.BaseURL,
-			Server: offer.Server, Fallback: offer.Fallback,
+			Held: offer.Reserve, Catalog: offer.Catalog, Base: inv.BaseURL, Server: offer.Server, Fallback: offer.Fallback,
 		},
 	}, nil, nil
 }
