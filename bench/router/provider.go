@@ -106,7 +106,7 @@ func drain(ctx context.Context, c *http.Client, address string) (int64, error) {
 	if resp.StatusCode != http.StatusOK {
 		said, _ := io.ReadAll(io.LimitReader(resp.Body, 1000)) // the body only explains the error
 		err := fmt.Errorf("%s answered %s: %s", address, resp.Status, said)
-		if resp.StatusCode == http.StatusServiceUnavailable && resp.Header.Get("Retry-After") != "" {
+		if resp.StatusCode == http.StatusServiceUnavailable && bytes.Contains(said, []byte("no capacity for this call now")) {
 			err = errors.Join(errLater, err)
 		}
 		return 0, err

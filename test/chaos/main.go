@@ -57,11 +57,15 @@ func main() {
 	observers := flag.Int("observers", 1, "groups of clients whose answers are judged; each group asks about subjects of its own")
 	keep := flag.Bool("keep", false, "keep the data directories and logs")
 	flag.Parse()
+	if *stop <= time.Second || *pause <= 0 {
+		fmt.Fprintln(os.Stderr, "chaos: -stop must be more than a second, and -pause more than 0")
+		os.Exit(2)
+	}
 	ctx, done := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer done()
 	run := &run{
 		out: os.Stdout, log: slog.New(slog.NewTextHandler(os.Stderr, nil)), keep: *keep, each: *each, kills: *kills, observers: *observers,
-		stop: max(*stop, time.Second+1), pause: max(*pause, 1),
+		stop: *stop, pause: *pause,
 		seed: *seed, random: rand.New(rand.NewPCG(*seed, 1)), // the order of faults need not be secret
 	}
 	ok, err := run.all(ctx, *mode, time.Duration(*minutes*float64(time.Minute)))

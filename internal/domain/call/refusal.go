@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/millrace-dev/millrace/internal/fault"
 )
@@ -98,7 +99,7 @@ func RefusalOf(err error) *Refusal {
 		r = Refuse(fault.Unavailable, ServiceUnavailable, "the service has no capacity for this call now; send the same request again")
 		var full *fault.Error
 		errors.As(err, &full)
-		r.RetryAfter = max(retrySoon, int(full.RetryAfter.Seconds()))
+		r.RetryAfter = max(retrySoon, int(math.Ceil(full.RetryAfter.Seconds())))
 	case fault.Internal, fault.Invalid, fault.NotFound, fault.Conflict, fault.Unauthenticated, fault.Denied:
 		r = Refuse(fault.Internal, InternalError, "the router failed; the operator's log has the details")
 	}

@@ -41,19 +41,12 @@ func (s *Service) run(ctx context.Context, inv Invocation, mode Mode) (*Result, 
 	return res, err
 }
 
-// take records a call and has it sent. If the key was used before, it returns the key's record instead. While the workflows of
-// many calls wait for their start, clients wait here, or are refused; nodes do not, because their jobs already take turns.
+// take records a call and has it sent. If the key was used before, it returns the key's record instead. Clients wait for a slot
+// of the gate, and may be refused. Nodes do not wait: their jobs take turns.
 func (s *Service) take(ctx context.Context, inv Invocation, mode Mode) (Admission, *KeyRecord, error) {
 	n, rec, err := s.prepare(ctx, inv, mode)
 	if err != nil || rec != nil {
 		return Admission{}, rec, err
-	}
-	if mode != Node {
-		end, err := s.Gate.Begin(ctx, inv.Account)
-		if err != nil {
-			return Admission{}, nil, err
-		}
-		defer end()
 	}
 	stored, err := blob.Put(ctx, s.Blobs, durability(mode), bytes.NewReader(inv.Body))
 	if err != nil {
@@ -63,6 +56,16 @@ func (s *Service) take(ctx context.Context, inv Invocation, mode Mode) (Admissio
 		inv.OnStored()
 	}
 	n.Accepted.Request = Body{Ref: stored.Ref, Size: stored.Size, ContentType: inv.ContentType}
+	if mode != Node {
+		end, err := s.Gate.Begin(ctx, inv.Account)
+		switch {
+		case ctx.Err() != nil && err != nil:
+			return Admission{}, nil, disconnected()
+		case err != nil:
+			return Admission{}, nil, RefusalOf(err)
+		}
+		defer end()
+	}
 	return s.acceptAndSend(ctx, n)
 }
 
@@ -214,11 +217,16 @@ func (s *Service) begin(ctx context.Context, n NewCall) (Admission, *KeyRecord, 
 	return admission, rec, err
 }
 
-// start has the workflow of a call started, if the call was recorded. Until it is, the call takes a slot of the gate.
+// start has the workflow of a call started, if the call was recorded. It takes a slot of the gate until the relay has tried that.
+// While attempts fail, Temporal is away and calls do not wait for it: they are answered without it.
 func (s *Service) start(account string, admission Admission) {
 	intents := slices.Clone(admission.Intents)
 	for i := range intents {
-		intents[i].Over = s.Gate.Take(account)
+		end := s.Gate.Take(account)
+		intents[i].Over = func(failed bool) {
+			s.Gate.Open(failed)
+			end()
+		}
 	}
 	s.Notify(intents)
 }
@@ -305,6 +313,10 @@ func (s *Service) stillQueued(ctx context.Context, c Call) bool {
 	return err != nil || now.State == Waiting
 }
 
+func disconnected() *Refusal {
+	return Refuse(fault.Canceled, ClientDisconnected, "the caller closed the connection before the result")
+}
+
 // detachTimeout bounds the time to record that the client of a call disconnected.
 const detachTimeout = 10 * time.Second
 
@@ -327,7 +339,7 @@ func (s *Service) detach(ctx context.Context, c Call, eventType string, event an
 		return s.resultOf(now, replayed)
 	}
 	if eventType == TypeClientDisconnected {
-		return nil, Refuse(fault.Canceled, ClientDisconnected, "the caller closed the connection before the result")
+		return nil, disconnected()
 	}
 	r := Refuse(fault.Unavailable, DeadlineExceeded, "the router stopped waiting; the same request may be sent again with the same "+
 		"Idempotency-Key")

@@ -158,7 +158,8 @@ var (
 	enabled = call.Limits{Enabled: true}
 )
 
-// While the workflows of many calls wait for their start, clients wait for a while, and are then refused. Nodes are not.
+// While the workflows of many calls are to start, clients wait for a while, and are then refused. Nodes do not wait, nor does
+// who gets another answer in any case, and nobody waits while no workflow can be started.
 func TestClientsWaitWhileManyWorkflowsAreToStart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -167,29 +168,53 @@ func TestClientsWaitWhileManyWorkflowsAreToStart(t *testing.T) { // R-60
 		s.Gate = call.NewGate()
 		var starting []outbox.Intent
 		s.Notify = func(intents []outbox.Intent) { starting = append(starting, intents...) }
-		run := map[string]func() error{
-			"sync":   func() error { _, err := s.Run(t.Context(), request("")); return err },
-			"queued": func() error { _, err := s.Enqueue(t.Context(), request("")); return err },
-			"node":   func() error { _, err := s.RunNode(t.Context(), request("")); return err },
+		run := map[string]func(ctx context.Context) error{
+			"sync":   func(ctx context.Context) error { _, err := s.Run(ctx, request("")); return err },
+			"queued": func(ctx context.Context) error { _, err := s.Enqueue(ctx, request("")); return err },
+			"node":   func(ctx context.Context) error { _, err := s.RunNode(ctx, request("")); return err },
 		}
 		for range 128 {
-			require.NoError(t, run["sync"]())
-			require.NoError(t, run["queued"]())
+			require.NoError(t, run["sync"](t.Context()))
+			require.NoError(t, run["queued"](t.Context()))
 		}
 		for _, how := range []string{"sync", "queued"} {
 			began := time.Now()
-			refused := call.RefusalOf(run[how]())
-			require.Equal(t, []any{call.ServiceUnavailable, 5}, []any{refused.Type, refused.RetryAfter}, how)
+			refused := call.RefusalOf(run[how](t.Context()))
+			require.Equal(t, []any{call.ServiceUnavailable, 2}, []any{refused.Type, refused.RetryAfter}, how)
 			require.Equal(t, 5*time.Second, time.Since(began), how)
+			soon, cancel := context.WithTimeout(t.Context(), time.Second)
+			require.Equal(t, call.ClientDisconnected, call.RefusalOf(run[how](soon)).Type, how)
+			cancel()
+			began = time.Now()
+			d.keys = []keyAnswer{{rec: call.KeyRecord{Call: "c", Fingerprint: call.Fingerprint("PUT", "/", nil)}}}
+			_, err := s.Run(t.Context(), request("k"))
+			require.Equal(t, call.InvalidInput, call.RefusalOf(err).Type)
+			d.limits.Unfunded = true
+			require.Equal(t, call.InsufficientCredits, call.RefusalOf(run[how](t.Context())).Type)
+			d.limits.Unfunded = false
+			require.Equal(t, time.Now(), began, how)
 		}
 		require.Len(t, d.accepted, 256, "nothing is recorded of those that are refused")
-		require.NoError(t, run["node"]())
+		require.NoError(t, run["node"](t.Context()))
 		ended := make(chan error, 1)
-		go func() { ended <- run["sync"]() }()
+		again := func() { ended <- run["sync"](t.Context()) }
+		go again()
 		synctest.Wait()
 		require.Empty(t, ended)
-		starting[0].Over()
-		starting[1].Over()
+		starting[0].Over(false)
+		starting[1].Over(false)
+		require.NoError(t, <-ended)
+		go again()
+		synctest.Wait()
+		require.Empty(t, ended, "that call is to start too")
+		starting[2].Over(true)
+		require.NoError(t, <-ended, "Temporal is away")
+		require.NoError(t, run["sync"](t.Context()))
+		starting[3].Over(false)
+		go again()
+		synctest.Wait()
+		require.Empty(t, ended, "Temporal is back")
+		s.Gate.Open(true)
 		require.NoError(t, <-ended)
 	})
 }

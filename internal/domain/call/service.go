@@ -93,9 +93,10 @@ type Deps struct {
 	Now      func() time.Time // default time.Now
 }
 
-// NewGate returns the gate of the model calls of a process. A call that has ended is answered before its workflow starts,
-// so calls can end faster than Temporal starts workflows. 256 of them may wait for that; beyond them, the clients of new calls
-// wait, for up to two seconds, because the gate counts the recording of a call and the start of its workflow as two pieces of work.
+// NewGate returns the gate of the model calls of a process. A call that has ended is answered before its workflow starts, so
+// calls can end faster than Temporal starts workflows. While 256 workflows are to start, new calls wait. Whoever would wait for
+// more than about two seconds is refused: a call takes a slot twice, to be recorded and until its workflow starts, and Wait counts
+// the average of both.
 func NewGate() *load.Gate {
 	return load.New(load.Options{What: "calls", Slots: 256, Few: 64, Many: 512, Wait: time.Second, Longest: 5 * time.Second})
 }

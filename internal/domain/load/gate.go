@@ -22,7 +22,7 @@ type Options struct {
 	// up to Many if they can expect a slot within Wait.
 	Few, Many int
 	Wait      time.Duration
-	Longest   time.Duration // that a caller waits before it is refused after all; 0 = no bound
+	Longest   time.Duration // that any caller waits before it is refused; 0 = no bound
 
 	// The gate is busy while Busy pieces of work or more are under way, and until there were fewer for Calm: requests
 	// that are committed together are answered together, so in the middle of a burst there are few again and again.
@@ -45,6 +45,7 @@ type Gate struct {
 	since    time.Time // when the first waiting intent came
 	took     float64   // seconds of a piece of work, on average of the last ones
 	busyAt   time.Time // when the number of pieces under way last fell below Busy
+	open     bool      // nobody waits
 }
 
 // New returns a Gate with these rules.
@@ -57,7 +58,8 @@ const averaged = 0.1
 
 // Begin waits for a slot; the caller must call end once. If that would take too long, it fails with Exhausted,
 // rate_limited, and as its Retry-After the time in which those who wait now are served. An account with no waiting caller
-// is never refused: it is served in turn, however many requests of other accounts wait. Begin fails if ctx ends first.
+// is not refused then: it is served in turn, however many requests of other accounts wait. Begin fails in the same way when the
+// caller has waited for Longest, and with the error of ctx if ctx ends first.
 func (g *Gate) Begin(ctx context.Context, account string) (end func(), err error) {
 	if g == nil {
 		return func() {}, nil
@@ -78,13 +80,26 @@ func (g *Gate) Begin(ctx context.Context, account string) (end func(), err error
 		}
 	case <-late:
 		if g.leave(p) {
-			return nil, g.refusal(g.opts.Longest)
+			return nil, g.refusal()
 		}
 	}
 	return g.end(account), nil
 }
 
-// Take takes a slot for work that cannot wait, even if none is free: those who call Begin wait for it. The caller must call
+// Open lets all callers begin at once, or has them wait for slots again.
+func (g *Gate) Open(open bool) {
+	if g == nil {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.open = open
+	for p := g.waiting.next(g.mayBegin); p != nil; p = g.waiting.next(g.mayBegin) {
+		g.grant(p)
+	}
+}
+
+// Take takes a slot for work that cannot wait, even if none is free. Callers of Begin wait until it ends. The caller must call
 // end once.
 func (g *Gate) Take(account string) (end func()) {
 	if g == nil {
@@ -116,23 +131,30 @@ func (g *Gate) enter(account string) (*piece, error) {
 	}
 	waiting := g.waiting.count
 	if g.opts.Many > 0 && waiting >= g.opts.Few && len(g.waiting.pieces[account]) > 0 {
-		if wait := g.expected(); waiting >= g.opts.Many || wait > g.opts.Wait {
-			return nil, g.refusal(wait)
+		if waiting >= g.opts.Many || g.expected() > g.opts.Wait {
+			return nil, g.refusalNow()
 		}
 	}
 	g.waiting.add(p)
 	return p, nil
 }
 
-// refusal is the error for a caller that would wait for so long.
-func (g *Gate) refusal(wait time.Duration) error {
+// refusalNow is the error for a caller that would wait for too long. g.mu is locked.
+func (g *Gate) refusalNow() error {
 	return fault.New(fault.Exhausted, fault.CodeRateLimited, "more %s arrive than can be served; try again later", g.opts.What).
-		WithRetryAfter(time.Duration(math.Ceil(max(1, wait.Seconds()))) * time.Second)
+		WithRetryAfter(time.Duration(math.Ceil(max(1, g.expected().Seconds()))) * time.Second)
+}
+
+// refusal is refusalNow for a caller that has not locked g.mu.
+func (g *Gate) refusal() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.refusalNow()
 }
 
 // mayBegin reports whether a slot is free for the account.
 func (g *Gate) mayBegin(account string) bool {
-	return (g.opts.Slots == 0 || g.underWay < g.opts.Slots) && (g.opts.Share == 0 || g.used[account] < g.opts.Share)
+	return g.open || (g.opts.Slots == 0 || g.underWay < g.opts.Slots) && (g.opts.Share == 0 || g.used[account] < g.opts.Share)
 }
 
 func (g *Gate) grant(p *piece) {
@@ -170,9 +192,9 @@ func (g *Gate) note(took time.Duration) {
 	g.took += averaged * (took.Seconds() - g.took)
 }
 
-// expected returns how long a caller would wait behind those who wait now.
+// expected returns how long a caller would wait behind those who wait now, and behind the work that took more slots than there are.
 func (g *Gate) expected() time.Duration {
-	return time.Duration(float64(g.waiting.count+1) * g.took / float64(g.opts.Slots) * float64(time.Second))
+	return time.Duration(float64(g.waiting.count+1+max(0, g.underWay-g.opts.Slots)) * g.took / float64(g.opts.Slots) * float64(time.Second))
 }
 
 // Waiting returns the number of callers or intents that wait.

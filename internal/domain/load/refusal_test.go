@@ -230,13 +230,36 @@ func TestWorkThatCannotWaitDelaysCallers(t *testing.T) {
 		go begin()
 		var refused *fault.Error
 		require.ErrorAs(t, <-begun, &refused)
-		require.Equal(t, 5*time.Second, refused.RetryAfter)
+		require.Equal(t, time.Second, refused.RetryAfter)
 		require.Equal(t, 5*time.Second, time.Since(began))
+		require.Zero(t, work.Waiting())
 		ends[0]()
-		ends[1]()
 		go begin()
 		require.NoError(t, <-begun, "the one that was refused has no slot")
+		ends = append(ends[1:], work.Take("a"))
+		go begin()
+		go begin()
+		synctest.Wait()
+		require.Empty(t, begun)
+		work.Open(true)
+		require.NoError(t, errors.Join(<-begun, <-begun))
+		work.Open(false)
+		for range 2 * 100 { // so that a second is expected of each piece
+			end := work.Take("a")
+			<-time.After(time.Second)
+			end()
+		}
+		for range 4 {
+			work.Take("a")
+		}
+		go begin()
+		require.ErrorAs(t, <-begun, &refused)
+		require.Equal(t, 3*time.Second, refused.RetryAfter, "four take more slots than there are, and one waits")
+		for _, end := range ends {
+			end()
+		}
 	})
 	var none *load.Gate
 	none.Take("a")()
+	none.Open(true)
 }

@@ -66,7 +66,7 @@ func joiner(s Starter) func([]Intent) []Intent {
 // Notify has recorded intents delivered at once. It never blocks: when too many wait, the rest is left to be claimed.
 func (r *Relay) Notify(intents []Intent) {
 	for _, in := range r.Runner.Notify(r.join(intents)) {
-		in.over()
+		in.over(false)
 	}
 }
 
@@ -80,7 +80,7 @@ func (r *Relay) Run(ctx context.Context) error {
 }
 
 func (r *Relay) finish(ctx context.Context, in Intent, o queue.Outcome) error {
-	defer in.over()
+	defer in.over(o.State != queue.Done)
 	if o.State == queue.Done {
 		for _, id := range in.ids() {
 			r.done <- id
