@@ -7,6 +7,7 @@
 package history
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -99,6 +100,7 @@ func (h *History) Anomalies() (anomalies []Anomaly) {
 		}
 	}
 	for subject, operations := range by {
+		operations = withoutRepeats(operations)
 		markBeside(operations)
 		if porcupine.CheckOperationsTimeout(model, operations, judgeWithin) == porcupine.Ok {
 			continue
@@ -114,6 +116,21 @@ func (h *History) Anomalies() (anomalies []Anomaly) {
 	}
 	slices.SortFunc(anomalies, func(a, b Anomaly) int { return strings.Compare(a.Subject, b.Subject) })
 	return anomalies
+}
+
+// withoutRepeats leaves out all but the earliest of equal requests without an answer. Each of them may have been carried out at any later
+// time, or never, and a second one changes nothing more, but hundreds of them, of clients that tried again while the service was away, take
+// porcupine hours.
+func withoutRepeats(operations []porcupine.Operation) []porcupine.Operation {
+	slices.SortStableFunc(operations, func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) })
+	seen := map[any]bool{}
+	return slices.DeleteFunc(operations, func(o porcupine.Operation) bool {
+		repeated := !o.Output.(answer).Known && seen[o.Input]
+		if !o.Output.(answer).Known {
+			seen[o.Input] = true
+		}
+		return repeated
+	})
 }
 
 // markBeside marks the submissions of one subject that overlap and have the same job as their answer. The service records that a key was

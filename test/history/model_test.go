@@ -4,6 +4,7 @@ package history
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/anishathalye/porcupine"
@@ -137,5 +138,30 @@ func TestHistoriesAreJudged(t *testing.T) {
 			require.Len(t, h.Anomalies(), 1)
 			require.Contains(t, h.Anomalies()[0].String(), string(c.history[0].verb))
 		})
+	}
+}
+
+// While the service is away, clients repeat a submission hundreds of times. Its judgement then takes no longer, and is the same.
+func TestRepeatsWithoutAnAnswerAreLeftOut(t *testing.T) {
+	t.Parallel()
+	for end, ok := range map[string]bool{"canceled": true, "succeeded": true, "": false} {
+		h := New()
+		for at := range int64(300) {
+			h.operations = append(h.operations, porcupine.Operation{
+				Input: request{"subject", submit}, Call: 300 - at, Output: answer{}, Return: math.MaxInt64,
+			})
+		}
+		for i, a := range []answer{
+			{Known: true, Jobs: 1, State: "queued", ID: "a"}, {Known: true, Jobs: 1, State: "running", ID: "a"}, {Known: true, State: end},
+		} {
+			at := 1000 + 10*int64(i)
+			h.operations = append(h.operations, porcupine.Operation{Input: request{"subject", search}, Call: at, Output: a, Return: at + 9})
+		}
+		cancels := porcupine.Operation{Input: request{"subject", cancel}, Call: 1005, Output: answer{}, Return: math.MaxInt64}
+		h.operations = append(h.operations, cancels, cancels)
+		left := withoutRepeats(slices.Clone(h.operations))
+		require.Len(t, left, 1+3+1)
+		require.Equal(t, int64(1), left[0].Call)
+		require.Equal(t, ok, len(h.Anomalies()) == 0, "it ends as %q", end)
 	}
 }
