@@ -82,11 +82,9 @@ func (in *Instance) watchCatalog(ctx context.Context) error {
 // callService accepts model calls for the API, and notifies waiting requests of their end.
 func (in *Instance) callService(ctx context.Context, group *errgroup.Group) *call.Service {
 	group.Go(func() error { return in.follow(ctx, in.callEnds.Observe) })
-	gate := call.NewGate()
-	context.AfterFunc(ctx, func() { gate.Open(true) }) // the relay, which frees the slots, stops
 	deps := call.Deps{
-		Store: in.calls, Models: in.offers(), Tiers: in.tiers,
-		Blobs: in.blobs, Notify: in.relay.Notify, Gate: gate, Watch: in.callEnds, Deadline: in.cfg.Router.Deadline, Log: in.log,
+		Store: in.calls, Models: in.offers(), Tiers: in.tiers, Blobs: in.blobs, Notify: in.relay.Notify, Gate: call.NewGate(ctx), Watch: in.callEnds,
+		Deadline: in.cfg.Router.Deadline, Log: in.log,
 	}
 	if in.models != nil { // this process also dispatches calls
 		deps.Sender = in.models

@@ -165,7 +165,7 @@ func TestClientsWaitWhileManyWorkflowsAreToStart(t *testing.T) { // R-60
 	synctest.Test(t, func(t *testing.T) {
 		d := &desk{limits: enabled, heard: []byte(`{}`)}
 		s := d.service(t)
-		s.Gate = call.NewGate()
+		s.Gate = call.NewGate(t.Context())
 		var starting []outbox.Intent
 		s.Notify = func(intents []outbox.Intent) { starting = append(starting, intents...) }
 		run := map[string]func(ctx context.Context) error{
