@@ -83,7 +83,7 @@ func (in *Instance) watchCatalog(ctx context.Context) error {
 func (in *Instance) callService(ctx context.Context, group *errgroup.Group) *call.Service {
 	group.Go(func() error { return in.follow(ctx, in.callEnds.Observe) })
 	deps := call.Deps{
-		Store: in.calls, Models: in.offers(), Tiers: in.tiers, Blobs: in.blobs, Notify: in.relay.Notify, Gate: call.NewGate(ctx),
+		Store: in.calls, Models: in.offers(), Tiers: in.tiers, Blobs: in.blobs, Notify: in.relay.Notify, Gate: call.NewGate(),
 		Watch: in.callEnds, Deadline: in.cfg.Router.Deadline, Log: in.log,
 	}
 	if in.models != nil { // this process also dispatches calls

@@ -16,7 +16,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
 )
 
-// A process whose relay starts no workflow accepts 256 calls. The next one waits until the process stops.
+// A process in which 256 workflows of calls are to start has the next call wait.
 func TestCallsWaitForTheStartsOfWorkflows(t *testing.T) {
 	t.Parallel()
 	cfg := config.Default()
@@ -27,20 +27,26 @@ func TestCallsWaitForTheStartsOfWorkflows(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	var group errgroup.Group
 	service := in.callService(ctx, &group)
-	enqueue := func(ctx context.Context) error {
+	group.Go(func() error { // other workflows start, so that the work does not stand still
+		for tick := time.NewTicker(50 * time.Millisecond); ctx.Err() == nil; <-tick.C {
+			service.Gate.Take("other")(true)
+		}
+		return nil
+	})
+	var started []func(bool)
+	for range 256 {
+		started = append(started, service.Gate.Take("other"))
+	}
+	enqueue := func(ctx context.Context, stored func()) error {
 		_, err := service.Enqueue(ctx, call.Invocation{
 			Account: account.LocalID, RequestID: string(call.NewID()), Method: "POST", Target: "/v2/models/sim/echo", Model: "sim/echo",
-			ContentType: "application/json", Body: []byte(`{"prompt":"a"}`),
+			ContentType: "application/json", Body: []byte(`{"prompt":"a"}`), OnStored: stored,
 		})
 		return err
 	}
-	for range 256 {
-		require.NoError(t, enqueue(t.Context()))
-	}
-	soon, leave := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer leave()
-	require.Equal(t, call.ClientDisconnected, call.RefusalOf(enqueue(soon)).Type)
+	gone, leave := context.WithCancel(t.Context())
+	require.Equal(t, call.ClientDisconnected, call.RefusalOf(enqueue(gone, leave)).Type, "it waits until its client leaves")
+	require.NoError(t, enqueue(t.Context(), func() { started[0](true) }))
 	stop()
-	require.NoError(t, enqueue(t.Context()))
 	require.NoError(t, group.Wait())
 }

@@ -100,9 +100,9 @@ func (h *History) Anomalies() (anomalies []Anomaly) {
 		}
 	}
 	for subject, operations := range by {
-		operations = withoutRepeats(operations)
-		markBeside(operations)
-		if porcupine.CheckOperationsTimeout(model, operations, judgeWithin) == porcupine.Ok {
+		judged := withoutRepeats(slices.Clone(operations))
+		markBeside(judged)
+		if porcupine.CheckOperationsTimeout(model, judged, judgeWithin) == porcupine.Ok {
 			continue
 		}
 		slices.SortFunc(operations, func(a, b porcupine.Operation) int {
@@ -119,8 +119,8 @@ func (h *History) Anomalies() (anomalies []Anomaly) {
 }
 
 // withoutRepeats leaves out all but the earliest of equal requests without an answer. Each of them may have been carried out at any later
-// time, or never, and a second one changes nothing more, but hundreds of them, of clients that tried again while the service was away, take
-// porcupine hours.
+// time, or never, and a second one changes nothing more. But clients try again hundreds of times while the service is away, and porcupine
+// would consider each place of each of them until judgeWithin has passed.
 func withoutRepeats(operations []porcupine.Operation) []porcupine.Operation {
 	slices.SortStableFunc(operations, func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) })
 	seen := map[any]bool{}

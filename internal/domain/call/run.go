@@ -206,26 +206,23 @@ func (s *Service) acceptAndSend(ctx context.Context, n NewCall) (Admission, *Key
 	}
 	// The caller waits for this attempt, not for the workflow. A workflow that starts after the attempt reads its outcome, and
 	// ends in its first task.
-	attempt.Send(func() { s.start(n.Account, admission) })
+	attempt.Send(func() { s.start(n, admission) })
 	return admission, nil, nil
 }
 
 // begin accepts a call and starts its workflow.
 func (s *Service) begin(ctx context.Context, n NewCall) (Admission, *KeyRecord, error) {
 	admission, rec, err := s.accept(ctx, n)
-	s.start(n.Account, admission)
+	s.start(n, admission)
 	return admission, rec, err
 }
 
-// start has the workflow of a call started, if the call was recorded. It takes a slot of the gate until the relay has tried that.
-// While attempts fail, Temporal is away and calls do not wait for it: they are answered without it.
-func (s *Service) start(account string, admission Admission) {
+// start has the workflow of a call started, if the call was recorded. The call of a client takes a slot of the gate meanwhile.
+func (s *Service) start(n NewCall, admission Admission) {
 	intents := slices.Clone(admission.Intents)
 	for i := range intents {
-		end := s.Gate.Take(account)
-		intents[i].Over = func(failed bool) {
-			s.Gate.Open(failed)
-			end()
+		if n.Accepted.Mode != Node {
+			intents[i].Over = s.Gate.Take(n.Account)
 		}
 	}
 	s.Notify(intents)

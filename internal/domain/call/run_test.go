@@ -165,7 +165,7 @@ func TestClientsWaitWhileManyWorkflowsAreToStart(t *testing.T) { // R-60
 	synctest.Test(t, func(t *testing.T) {
 		d := &desk{limits: enabled, heard: []byte(`{}`)}
 		s := d.service(t)
-		s.Gate = call.NewGate(t.Context())
+		s.Gate = call.NewGate()
 		var starting []outbox.Intent
 		s.Notify = func(intents []outbox.Intent) { starting = append(starting, intents...) }
 		run := map[string]func(ctx context.Context) error{
@@ -177,6 +177,18 @@ func TestClientsWaitWhileManyWorkflowsAreToStart(t *testing.T) { // R-60
 			require.NoError(t, run["sync"](t.Context()))
 			require.NoError(t, run["queued"](t.Context()))
 		}
+		away := make(chan struct{})
+		go func() { // starts another workflow again and again
+			for {
+				s.Gate.Take("other")(true)
+				select {
+				case <-time.After(time.Second):
+				case <-away:
+					return
+				}
+			}
+		}()
+		synctest.Wait()
 		for _, how := range []string{"sync", "queued"} {
 			began := time.Now()
 			refused := call.RefusalOf(run[how](t.Context()))
@@ -196,25 +208,29 @@ func TestClientsWaitWhileManyWorkflowsAreToStart(t *testing.T) { // R-60
 		}
 		require.Len(t, d.accepted, 256, "nothing is recorded of those that are refused")
 		require.NoError(t, run["node"](t.Context()))
+		require.Nil(t, starting[256].Over, "a node takes no slot")
 		ended := make(chan error, 1)
 		again := func() { ended <- run["sync"](t.Context()) }
 		go again()
 		synctest.Wait()
 		require.Empty(t, ended)
-		starting[0].Over(false)
-		starting[1].Over(false)
+		starting[0].Over(true)
 		require.NoError(t, <-ended)
 		go again()
 		synctest.Wait()
 		require.Empty(t, ended, "that call is to start too")
-		starting[2].Over(true)
+		close(away)
 		require.NoError(t, <-ended, "Temporal is away")
 		require.NoError(t, run["sync"](t.Context()))
-		starting[3].Over(false)
+		starting[1].Over(false)
+		require.NoError(t, run["sync"](t.Context()), "it is still away")
+		starting[2].Over(true)
 		go again()
 		synctest.Wait()
 		require.Empty(t, ended, "Temporal is back")
-		s.Gate.Open(true)
+		for _, in := range starting[3:256] {
+			in.Over(true)
+		}
 		require.NoError(t, <-ended)
 	})
 }

@@ -96,11 +96,12 @@ type Deps struct {
 // NewGate returns the gate of the model calls of a process. A call that has ended is answered before its workflow starts, so
 // calls can end faster than Temporal starts workflows. While 256 workflows are to start, new calls wait. Whoever would wait for
 // more than about two seconds is refused: a call takes a slot twice, to be recorded and until its workflow starts, and Wait counts
-// the average of both. When ctx ends, the relay, which frees the slots, stops, and nobody waits.
-func NewGate(ctx context.Context) *load.Gate {
-	gate := load.New(load.Options{What: "calls", Slots: 256, Few: 64, Many: 512, Wait: time.Second, Longest: 5 * time.Second})
-	context.AfterFunc(ctx, func() { gate.Open(true) })
-	return gate
+// the average of both. While no workflow starts, because Temporal is away, nobody waits: a process that sends calls answers them
+// without it.
+func NewGate() *load.Gate {
+	return load.New(load.Options{
+		What: "calls", Slots: 256, Few: 64, Many: 512, Wait: time.Second, Longest: 5 * time.Second, Stall: 2 * time.Second,
+	})
 }
 
 // Service accepts model calls and returns their answers. Every method is limited to the given account; RefusalOf

@@ -24,6 +24,10 @@ type Options struct {
 	Wait      time.Duration
 	Longest   time.Duration // that any caller waits before it is refused; 0 = no bound
 
+	// While no piece of Take has succeeded for Stall, callers do not wait for slots: those who take them stand still, and are
+	// not faster for it.
+	Stall time.Duration // 0 = they always wait
+
 	// The gate is busy while Busy pieces of work or more are under way, and until there were fewer for Calm: requests
 	// that are committed together are answered together, so in the middle of a burst there are few again and again.
 	Busy int // 0 = it is never busy
@@ -45,7 +49,7 @@ type Gate struct {
 	since    time.Time // when the first waiting intent came
 	took     float64   // seconds of a piece of work, on average of the last ones
 	busyAt   time.Time // when the number of pieces under way last fell below Busy
-	open     bool      // nobody waits
+	success  time.Time // when a piece of Take last succeeded
 }
 
 // New returns a Gate with these rules.
@@ -79,45 +83,58 @@ func (g *Gate) Begin(ctx context.Context, account string) (end func(), err error
 			return nil, ctx.Err()
 		}
 	case <-late:
-		if g.leave(p) {
-			return nil, g.refusal()
+		if err := g.giveUp(p); err != nil {
+			return nil, err
 		}
 	}
-	return g.end(account), nil
-}
-
-// Open lets all callers begin at once, or has them wait for slots again.
-func (g *Gate) Open(open bool) {
-	if g == nil {
-		return
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.open = open
-	for p := g.waiting.next(g.mayBegin); p != nil; p = g.waiting.next(g.mayBegin) {
-		g.grant(p)
-	}
+	began := time.Now()
+	return func() { g.end(account, began) }, nil
 }
 
 // Take takes a slot for work that cannot wait, even if none is free. Callers of Begin wait until it ends. The caller must call
 // end once.
-func (g *Gate) Take(account string) (end func()) {
+func (g *Gate) Take(account string) (end func(succeeded bool)) {
 	if g == nil {
-		return func() {}
+		return func(bool) {}
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.grant(&piece{account: account, granted: make(chan struct{})})
-	return g.end(account)
+	began := time.Now()
+	return func(succeeded bool) {
+		if succeeded {
+			g.succeed()
+		}
+		g.end(account, began)
+	}
 }
 
-// end returns the end of a piece of work that begins now.
-func (g *Gate) end(account string) func() {
-	began := time.Now()
-	return func() {
-		g.note(time.Since(began))
-		g.release(account)
+func (g *Gate) succeed() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.success = time.Now()
+}
+
+// stands reports whether the work of Take stands still.
+func (g *Gate) stands() bool { return g.opts.Stall > 0 && time.Since(g.success) > g.opts.Stall }
+
+func (g *Gate) end(account string, began time.Time) {
+	g.note(time.Since(began))
+	g.release(account)
+}
+
+// giveUp refuses a caller that has waited for Longest, unless it has a slot or the work stands still.
+func (g *Gate) giveUp(p *piece) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case !g.waiting.remove(p):
+		return nil
+	case g.stands():
+		g.grant(p)
+		return nil
 	}
+	return g.refusal()
 }
 
 // enter grants a free slot, or queues the caller.
@@ -132,29 +149,22 @@ func (g *Gate) enter(account string) (*piece, error) {
 	waiting := g.waiting.count
 	if g.opts.Many > 0 && waiting >= g.opts.Few && len(g.waiting.pieces[account]) > 0 {
 		if waiting >= g.opts.Many || g.expected() > g.opts.Wait {
-			return nil, g.refusalNow()
+			return nil, g.refusal()
 		}
 	}
 	g.waiting.add(p)
 	return p, nil
 }
 
-// refusalNow is the error for a caller that would wait for too long. g.mu is locked.
-func (g *Gate) refusalNow() error {
+// refusal is the error for a caller that would wait for too long.
+func (g *Gate) refusal() error {
 	return fault.New(fault.Exhausted, fault.CodeRateLimited, "more %s arrive than can be served; try again later", g.opts.What).
 		WithRetryAfter(time.Duration(math.Ceil(max(1, g.expected().Seconds()))) * time.Second)
 }
 
-// refusal is refusalNow for a caller that has not locked g.mu.
-func (g *Gate) refusal() error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.refusalNow()
-}
-
 // mayBegin reports whether a slot is free for the account.
 func (g *Gate) mayBegin(account string) bool {
-	return g.open || (g.opts.Slots == 0 || g.underWay < g.opts.Slots) && (g.opts.Share == 0 || g.used[account] < g.opts.Share)
+	return g.stands() || (g.opts.Slots == 0 || g.underWay < g.opts.Slots) && (g.opts.Share == 0 || g.used[account] < g.opts.Share)
 }
 
 func (g *Gate) grant(p *piece) {
@@ -186,9 +196,13 @@ func (g *Gate) release(account string) {
 	}
 }
 
+// note adds a piece of work to the average. One that stood still for long does not tell how long others will take.
 func (g *Gate) note(took time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.opts.Longest > 0 {
+		took = min(took, g.opts.Longest)
+	}
 	g.took += averaged * (took.Seconds() - g.took)
 }
 

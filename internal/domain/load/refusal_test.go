@@ -206,9 +206,17 @@ func TestWorkThatCannotWaitDelaysCallers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		work := load.New(load.Options{What: "pieces", Slots: 2, Few: 4, Many: 4, Longest: 5 * time.Second})
-		var ends []func()
-		for range 3 {
-			ends = append(ends, work.Take("a"))
+		var ends []func(bool)
+		take := func(n int) {
+			for range n {
+				ends = append(ends, work.Take("a"))
+			}
+		}
+		end := func(n int) {
+			for _, end := range ends[:n] {
+				end(true)
+			}
+			ends = ends[n:]
 		}
 		begun := make(chan error, 1)
 		begin := func() {
@@ -218,14 +226,16 @@ func TestWorkThatCannotWaitDelaysCallers(t *testing.T) {
 			}
 			begun <- err
 		}
+		take(3)
 		go begin()
 		synctest.Wait()
-		ends[0]()
+		end(1)
 		synctest.Wait()
 		require.Empty(t, begun, "two are not over")
-		ends[1]()
+		end(1)
 		require.NoError(t, <-begun)
-		ends = append(ends[2:], work.Take("a"))
+
+		take(1)
 		began := time.Now()
 		go begin()
 		var refused *fault.Error
@@ -233,33 +243,45 @@ func TestWorkThatCannotWaitDelaysCallers(t *testing.T) {
 		require.Equal(t, time.Second, refused.RetryAfter)
 		require.Equal(t, 5*time.Second, time.Since(began))
 		require.Zero(t, work.Waiting())
-		ends[0]()
+		end(1)
 		go begin()
 		require.NoError(t, <-begun, "the one that was refused has no slot")
-		ends = append(ends[1:], work.Take("a"))
-		go begin()
-		go begin()
-		synctest.Wait()
-		require.Empty(t, begun)
-		work.Open(true)
-		require.NoError(t, errors.Join(<-begun, <-begun))
-		work.Open(false)
-		for range 2 * 100 { // so that a second is expected of each piece
-			end := work.Take("a")
-			<-time.After(time.Second)
-			end()
+
+		for range 200 { // so that five seconds are expected of each piece: longer ones do not count as more
+			take(1)
+			<-time.After(time.Minute)
+			end(1)
 		}
-		for range 4 {
-			work.Take("a")
-		}
+		take(5)
 		go begin()
 		require.ErrorAs(t, <-begun, &refused)
-		require.Equal(t, 3*time.Second, refused.RetryAfter, "four take more slots than there are, and one waits")
-		for _, end := range ends {
-			end()
-		}
+		require.Equal(t, 13*time.Second, refused.RetryAfter, "four take more slots than there are, and one waits")
 	})
 	var none *load.Gate
-	none.Take("a")()
-	none.Open(true)
+	none.Take("a")(true)
+}
+
+// While no work that takes slots succeeds, callers do not wait for it.
+func TestCallersDoNotWaitForWorkThatStandsStill(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		work := load.New(load.Options{What: "pieces", Slots: 1, Many: 1, Longest: 5 * time.Second, Stall: 2 * time.Second})
+		begins := func() time.Duration {
+			began := time.Now()
+			end, err := work.Begin(t.Context(), "b")
+			require.NoError(t, err)
+			end()
+			return time.Since(began)
+		}
+		work.Take("a")
+		require.Zero(t, begins(), "none has succeeded yet")
+		work.Take("a")(true)
+		require.Equal(t, 5*time.Second, begins(), "one has just succeeded, but no further one does")
+		require.Zero(t, begins())
+		work.Take("a")(false)
+		require.Zero(t, begins(), "one failed")
+		work.Take("a")(true)
+		<-time.After(2*time.Second + 1)
+		require.Zero(t, begins(), "two seconds without success")
+	})
 }

@@ -173,15 +173,15 @@ func TestFailuresOfARelayAreLogged(t *testing.T) {
 	}
 }
 
-// A relay says once of each intent that it attempted it, or left it to be claimed.
+// A relay says once of each intent that it delivered it, or left it to be claimed.
 func TestARelaySaysWhenAnIntentIsOver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const crowd = 2000
-		over := make(chan [2]any, 2*crowd) // id, and whether the attempt failed
+		over := make(chan [2]any, 2*crowd) // id, and whether it was delivered
 		intents := some(crowd)
 		for i := range intents {
-			intents[i].Over = func(failed bool) { over <- [2]any{intents[i].ID, failed} }
+			intents[i].Over = func(delivered bool) { over <- [2]any{intents[i].ID, delivered} }
 		}
 		proceed := make(chan struct{})
 		r, stop := relay(t, &noted{}, func(in outbox.Intent) error {
@@ -207,7 +207,8 @@ func TestARelaySaysWhenAnIntentIsOver(t *testing.T) {
 			said[one[0]] = one[1]
 		}
 		require.Len(t, said, crowd)
-		require.Equal(t, []any{false, true, false}, []any{said[int64(0)], said[int64(1)], said[int64(2)]})
+		require.Equal(t, []any{true, false, true, false},
+			[]any{said[int64(0)], said[int64(1)], said[int64(2)], said[int64(crowd-1)]})
 	})
 }
 

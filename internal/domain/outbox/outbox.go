@@ -35,9 +35,9 @@ type Intent struct {
 	Payload    json.RawMessage
 	Attempts   int
 	With       []int64 // further intents that are delivered with this one; see Joiner
-	// Over is called when a Relay that was passed the intent has attempted it, or has left it to be claimed later. failed: the
-	// attempt did not succeed. It may be nil, and is not called for intents that are delivered with another.
-	Over func(failed bool)
+	// Over is called when a Relay that was passed the intent has delivered it, or has left it to be claimed later. It may be nil,
+	// and is not called for intents that are delivered with another, or if the Relay stops.
+	Over func(delivered bool)
 }
 
 // New returns an intent with a payload, which is a struct or a list of strings and numbers.
@@ -52,9 +52,9 @@ func New(kind Kind, workflow string, payload any) Intent {
 // ids returns the intent's own id and those of the intents that are delivered with it.
 func (in Intent) ids() []int64 { return append([]int64{in.ID}, in.With...) }
 
-func (in Intent) over(failed bool) {
+func (in Intent) over(delivered bool) {
 	if in.Over != nil {
-		in.Over(failed)
+		in.Over(delivered)
 	}
 }
 

@@ -80,7 +80,7 @@ func (r *Relay) Run(ctx context.Context) error {
 }
 
 func (r *Relay) finish(ctx context.Context, in Intent, o queue.Outcome) error {
-	defer in.over(o.State != queue.Done)
+	defer in.over(o.State == queue.Done)
 	if o.State == queue.Done {
 		for _, id := range in.ids() {
 			r.done <- id
