@@ -24,8 +24,7 @@ type Options struct {
 	Wait      time.Duration
 	Longest   time.Duration // that any caller waits before it is refused; 0 = no bound
 
-	// While no piece of Take has succeeded for Stall, callers do not wait for slots: those who take them stand still, and are
-	// not faster for it.
+	// While no piece of Take has succeeded for Stall, callers do not wait for slots: the work that takes them stands still.
 	Stall time.Duration // 0 = they always wait
 
 	// The gate is busy while Busy pieces of work or more are under way, and until there were fewer for Calm: requests
