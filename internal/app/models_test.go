@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
@@ -27,12 +26,6 @@ func TestCallsWaitForTheStartsOfWorkflows(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	var group errgroup.Group
 	service := in.callService(ctx, &group)
-	group.Go(func() error { // other workflows start, so that the work does not stand still
-		for tick := time.NewTicker(50 * time.Millisecond); ctx.Err() == nil; <-tick.C {
-			service.Gate.Take("other")(true)
-		}
-		return nil
-	})
 	var started []func(bool)
 	for range 256 {
 		started = append(started, service.Gate.Take("other"))
@@ -45,7 +38,11 @@ func TestCallsWaitForTheStartsOfWorkflows(t *testing.T) {
 		return err
 	}
 	gone, leave := context.WithCancel(t.Context())
-	require.Equal(t, call.ClientDisconnected, call.RefusalOf(enqueue(gone, leave)).Type, "it waits until its client leaves")
+	err = enqueue(gone, func() {
+		service.Gate.Take("other")(true) // another workflow has just started, so that the work does not stand still
+		leave()
+	})
+	require.Equal(t, call.ClientDisconnected, call.RefusalOf(err).Type, "it waits until its client leaves")
 	require.NoError(t, enqueue(t.Context(), func() { started[0](true) }))
 	stop()
 	require.NoError(t, group.Wait())
