@@ -39,7 +39,7 @@ type Handle struct {
 // Enqueue accepts a call whose client polls for the answer. The call waits while the account has reached its limit of
 // calls in flight. A key that was used before returns the same call.
 func (s *Service) Enqueue(ctx context.Context, inv Invocation) (Enqueued, error) {
-	admission, rec, err := s.take(ctx, inv, Queued)
+	admission, rec, err := s.record(ctx, inv, Queued)
 	if err != nil {
 		return Enqueued{}, err
 	}

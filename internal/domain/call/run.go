@@ -27,7 +27,7 @@ func (s *Service) RunNode(ctx context.Context, inv Invocation) (*Result, error) 
 func (s *Service) run(ctx context.Context, inv Invocation, mode Mode) (*Result, error) {
 	waiter := s.Watch.wait(ID(inv.RequestID))
 	defer waiter.stop()
-	admission, rec, err := s.take(ctx, inv, mode)
+	admission, rec, err := s.record(ctx, inv, mode)
 	if err != nil {
 		return nil, err
 	}
@@ -41,9 +41,9 @@ func (s *Service) run(ctx context.Context, inv Invocation, mode Mode) (*Result, 
 	return res, err
 }
 
-// take records a call and has it sent. If the key was used before, it returns the key's record instead. Clients wait for a slot
+// record records a call and has it sent. If the key was used before, it returns the key's record instead. Clients wait for a slot
 // of the gate, and may be refused. Nodes do not wait: their jobs take turns.
-func (s *Service) take(ctx context.Context, inv Invocation, mode Mode) (Admission, *KeyRecord, error) {
+func (s *Service) record(ctx context.Context, inv Invocation, mode Mode) (Admission, *KeyRecord, error) {
 	n, rec, err := s.prepare(ctx, inv, mode)
 	if err != nil || rec != nil {
 		return Admission{}, rec, err
