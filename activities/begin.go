@@ -118,7 +118,7 @@ func (g *Graph) beginFrom(ctx context.Context, p BeginParams, n int32, j found) 
 		if !first.Remote {
 			return g.runFirst(ctx, c, sched, first.ID, res)
 		}
-		if end, ok := g.Segments.beginFirstSegment(); ok {
+		if end, ok := g.Segments.beginFirstSegment(plan, first.Units[0]); ok {
 			defer end()
 			if err := g.checkUnread(ctx, p.RunRef, j); err != nil {
 				return BeginResult{}, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/comfyui/driving"
@@ -27,9 +28,10 @@ func newFirstSegmentSlots() chan struct{} {
 	return make(chan struct{}, firstSegmentsPerCPU*runtime.NumCPU())
 }
 
-// beginFirstSegment reports whether a segment may be driven for a moment. The caller must call end afterwards.
-func (s *Segments) beginFirstSegment() (end func(), ok bool) {
-	if s == nil {
+// beginFirstSegment reports whether the segment of a unit may be driven for a moment. The caller must call end afterwards. Between two
+// drivers no socket is open, so a segment has one driver if its classes may send pictures and messages that a server does not repeat.
+func (s *Segments) beginFirstSegment(p *planned, unit int) (end func(), ok bool) {
+	if s == nil || slices.ContainsFunc(p.Nodes[unit].Segment.Nodes, p.ofPack) {
 		return nil, false
 	}
 	select {
@@ -38,6 +40,12 @@ func (s *Segments) beginFirstSegment() (end func(), ok bool) {
 	default:
 		return nil, false
 	}
+}
+
+// ofPack reports whether a node has a class of a node pack.
+func (p *planned) ofPack(n graph.PlanNode) bool {
+	class, ok := p.classes.Lookup(n.Class)
+	return ok && class.OfPack()
 }
 
 // driveFirst runs a segment that is the first batch of its run, if a server is free and finishes it within a moment.

@@ -16,6 +16,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	sim "github.com/millrace-dev/millrace/internal/sim/comfyui"
+	"github.com/millrace-dev/millrace/internal/sim/comfyui/classes"
 	"github.com/millrace-dev/millrace/test/served"
 )
 
@@ -76,6 +77,28 @@ func TestLongSegmentIsHandedOver(t *testing.T) {
 	require.Len(t, m.Runs(), 1, "the prompt ran once")
 	require.Equal(t, 1, d.count(job.TypeSucceeded))
 	require.Equal(t, 7, d.count(job.TypeNodeExecuted))
+}
+
+// A segment with a class of a node pack has one driver, which opens its socket before it sends the prompt: what such classes send over
+// the socket, servers do not repeat.
+func TestSegmentOfAPackHasOneDriver(t *testing.T) {
+	t.Parallel()
+	m, err := sim.Start("127.0.0.1:0", sim.Options{Step: time.Millisecond, Classes: classes.Popular()})
+	require.NoError(t, err)
+	t.Cleanup(m.Close)
+	packed := served.Text2Img(1, 2)
+	packed["7"] = served.Node("easy imageChooser", map[string]any{"images": []any{"6", 0}})
+	d := newDeployment(t, packed, m)
+	g := d.worker("first")
+	plan := d.begin(g, activities.BeginParams{RunRef: d.ref, Execution: "x"})
+	require.False(t, plan.Ended)
+	require.Nil(t, plan.First)
+	require.Empty(t, m.Runs())
+
+	res, err := d.drive(t.Context(), g, plan)
+	require.NoError(t, err)
+	require.True(t, res.Ended)
+	require.Len(t, m.Runs(), 1)
 }
 
 // If a job is canceled while no driver runs its segment, its prompt does not stay on the server.

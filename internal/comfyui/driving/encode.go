@@ -116,7 +116,7 @@ func (n promptNode) MarshalJSON() ([]byte, error) {
 func (c *compiled) whole() bool {
 	for _, n := range c.nodes {
 		class, _ := c.r.Classes.Lookup(n.Class)
-		if strings.HasPrefix(class.Module, packModules) && slices.ContainsFunc(class.Inputs, func(in node.Input) bool {
+		if class.OfPack() && slices.ContainsFunc(class.Inputs, func(in node.Input) bool {
 			return in.Section == node.Hidden && (in.Type == "PROMPT" || in.Type == "DYNPROMPT")
 		}) {
 			return true
@@ -124,9 +124,6 @@ func (c *compiled) whole() bool {
 	}
 	return false
 }
-
-// packModules is the beginning of the names of the modules of node packs.
-const packModules = "custom_nodes."
 
 // targets returns the nodes of the prompt among which the output nodes run; nil = all.
 func (c *compiled) targets() []string {

@@ -220,7 +220,7 @@ func (c *compiled) folders() (folders []string) {
 	for i := range c.r.Segment.Nodes {
 		n := &c.r.Segment.Nodes[i]
 		class, _ := c.r.Classes.Lookup(n.Class)
-		if _, given := c.prompt[n.ID].Inputs[prefixInput]; !given || !class.OutputNode || !strings.HasPrefix(class.Module, packModules) {
+		if _, given := c.prompt[n.ID].Inputs[prefixInput]; !given || !class.OutputNode || !class.OfPack() {
 			continue
 		}
 		folder := c.root

@@ -3,6 +3,7 @@ package node
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 )
@@ -119,6 +120,9 @@ func (r *Registry) Lookup(name string) (*Class, bool) {
 
 // Classes returns all classes in their listed order.
 func (r *Registry) Classes() []*Class { return slices.Clone(r.current.Load().classes) }
+
+// OfPack reports whether the class is one of a ComfyUI node pack, and not one of ComfyUI's own.
+func (c *Class) OfPack() bool { return strings.HasPrefix(c.Module, "custom_nodes.") }
 
 // Input returns the declared input of that name.
 func (c *Class) Input(name string) (Input, bool) {

@@ -196,13 +196,12 @@ func (d *Definition) class() (*node.Class, error) {
 		Outputs: d.outputs, OutputNode: d.head.OutputNode, Intermediate: d.head.Intermediate, InputIsList: d.head.InputIsList,
 		Deprecated: d.head.Deprecated, Experimental: d.head.Experimental, SearchAliases: d.head.Aliases,
 		Remote: true, Uncached: true,
-		// Some classes of packs return more values than they declare; their server knows.
-		MoreOutputs: strings.HasPrefix(d.head.Module, "custom_nodes."),
-		Pixels:      func(_ node.Args, upstream int64) int64 { return max(upstream, unknownPixels) },
+		Pixels: func(_ node.Args, upstream int64) int64 { return max(upstream, unknownPixels) },
 		Run: func(context.Context, *node.Call) (node.Result, error) {
 			return node.Result{}, fault.New(fault.Invalid, fault.CodeRunsOnServers, "class %s runs on ComfyUI servers only", d.Name)
 		},
 	}
+	c.MoreOutputs = c.OfPack() // some classes of packs return more values than they declare; their server knows
 	for _, in := range d.inputs {
 		c.Inputs = append(c.Inputs, in.Input)
 		if in.open || in.Folder != "" {
