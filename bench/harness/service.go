@@ -3,6 +3,7 @@
 package harness
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/child"
+	"github.com/millrace-dev/millrace/internal/fault/pause"
 	"github.com/millrace-dev/millrace/internal/localstack"
 )
 
@@ -59,6 +61,22 @@ func (s *Service) startStack(ctx context.Context) (err error) {
 		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
 	})
 	return err
+}
+
+// AwaitClass waits until the service has a class of its ComfyUI servers, for at most a minute.
+func (s *Service) AwaitClass(ctx context.Context, class string) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for {
+		var info map[string]any
+		err := Call(ctx, http.DefaultClient, http.MethodGet, s.Base+"/api/object_info/"+class, "", &info)
+		if err == nil && len(info) > 0 {
+			return nil
+		}
+		if pause.For(ctx, 50*time.Millisecond) != nil {
+			return fmt.Errorf("class %s did not become known: %w", class, cmp.Or(err, ctx.Err()))
+		}
+	}
 }
 
 // Serve starts bin/millrace with all roles and waits until it is ready.

@@ -1,5 +1,6 @@
-// Command polls measures the most frequent request of clients, the status of a job, while 50 jobs run: first with few
-// jobs in the database, then with 100,000 finished jobs, which are seeded through the event log like real ones.
+// Command polls measures the most frequent request of clients, the status of a job, while 50 jobs run or wait for a simulated ComfyUI
+// server: first with few jobs in the database, then with 100,000 finished jobs, which are seeded through the event log like real ones.
+// The jobs need next to no processor time, so that it is the polls that are measured.
 package main
 
 import (
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/bench/harness"
+	sim "github.com/millrace-dev/millrace/internal/sim/comfyui"
 )
 
 func main() { harness.Main("polls", run) }
@@ -28,7 +30,15 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	if err := s.Serve(ctx, "MILLRACE_SLOTS=64"); err != nil {
+	server, err := sim.Start("127.0.0.1:0", sim.Options{Step: time.Second})
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	if err := s.Serve(ctx, "MILLRACE_SLOTS=64", "MILLRACE_COMFYUI="+server.URL()); err != nil {
+		return err
+	}
+	if err := s.AwaitClass(ctx, "KSampler"); err != nil {
 		return err
 	}
 	b := &bench{base: s.Base, clients: *clients, http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
@@ -106,13 +116,15 @@ func (b *bench) poll(ctx context.Context, ids []string, until time.Time) ([]time
 	return took, nil
 }
 
-// slow keeps a worker busy for some seconds.
+// slow takes the simulated server minutes.
 const slow = `{"prompt":{
-	"1":{"class_type":"EmptyImage","inputs":{"width":2048,"height":2048,"batch_size":4,"color":%d}},
-	"2":{"class_type":"ImageBlur","inputs":{"image":["1",0],"blur_radius":31,"sigma":1.0}},
-	"3":{"class_type":"ImageSharpen","inputs":{"image":["2",0],"sharpen_radius":31,"sigma":1.0,"alpha":1.0}},
-	"4":{"class_type":"GetImageSize","inputs":{"image":["3",0]}},
-	"5":{"class_type":"PreviewAny","inputs":{"source":["4",0]}}}}`
+	"1":{"class_type":"CheckpointLoaderSimple","inputs":{"ckpt_name":"random-sd15.safetensors"}},
+	"2":{"class_type":"CLIPTextEncode","inputs":{"text":"","clip":["1",1]}},
+	"3":{"class_type":"EmptyLatentImage","inputs":{"width":64,"height":64,"batch_size":1}},
+	"4":{"class_type":"KSampler","inputs":{"model":["1",0],"positive":["2",0],"negative":["2",0],"latent_image":["3",0],
+		"seed":%d,"steps":500,"cfg":7.0,"sampler_name":"euler","scheduler":"normal","denoise":1.0}},
+	"5":{"class_type":"VAEDecode","inputs":{"samples":["4",0],"vae":["1",2]}},
+	"6":{"class_type":"SaveImage","inputs":{"images":["5",0],"filename_prefix":"slow"}}}}`
 
 func (b *bench) start(ctx context.Context) ([]string, error) {
 	ids := make([]string, running)

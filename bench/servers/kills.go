@@ -49,7 +49,7 @@ func (b *bench) killing(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if err := awaitClasses(ctx, s.Base); err != nil {
+	if err := s.AwaitClass(ctx, "KSampler"); err != nil {
 		return err
 	}
 	l := &loaded{base: s.Base}

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"net/http"
 	"os"
 	"strings"
 	"time"
@@ -108,7 +107,7 @@ func served(ctx context.Context, urls []string, measure func(s *harness.Service)
 	if err := s.Serve(ctx, environment(urls)...); err != nil {
 		return err
 	}
-	if err := awaitClasses(ctx, s.Base); err != nil {
+	if err := s.AwaitClass(ctx, "KSampler"); err != nil {
 		return err
 	}
 	return measure(s)
@@ -116,23 +115,6 @@ func served(ctx context.Context, urls []string, measure func(s *harness.Service)
 
 func environment(urls []string) []string {
 	return []string{"MILLRACE_COMFYUI=" + strings.Join(urls, " "), "MILLRACE_SLOTS=64"}
-}
-
-// awaitClasses waits until the service has the classes of its servers.
-func awaitClasses(ctx context.Context, base string) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	for {
-		var info map[string]any
-		if err := harness.Call(ctx, client0, http.MethodGet, base+"/api/object_info/KSampler", "", &info); err == nil && len(info) > 0 {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return errors.New("the classes of the servers did not become known")
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
 }
 
 // realServers are the servers that COMFYUI names.
