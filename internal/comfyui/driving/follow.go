@@ -367,6 +367,9 @@ func (f *follower) poll(ctx context.Context) (*comfyui.Outcome, error) {
 		return nil, f.send(ctx)
 	case comfyui.Completed:
 		f.freeServer()
+		if f.awaitsMessages() {
+			return nil, nil //nolint:nilnil // the end of the prompt follows
+		}
 		return state.Outcome, f.recordOutcome(ctx, state.Outcome)
 	case comfyui.Failed:
 		return nil, f.failed(state.Outcome)
@@ -377,6 +380,14 @@ func (f *follower) poll(ctx context.Context) (*comfyui.Outcome, error) {
 	case comfyui.Pending:
 	}
 	return nil, f.checkProgress(state.Status)
+}
+
+// awaitsMessages reports whether messages of a prompt that has succeeded are still to come, such as the pictures of its last node.
+// Those that have arrived may wait while a picture is stored.
+func (f *follower) awaitsMessages() bool {
+	a := f.attached
+	return !f.succeeded && len(f.watched) > 0 &&
+		(len(a.events) > 0 || f.watched[f.current] && time.Since(a.lastMessage) < f.d.opts.LostAfter)
 }
 
 // ErrNotBegun reports a prompt that waited in the queue of its server for the time limit of a node. The server may be busy with

@@ -5,11 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/comfyui"
+	"github.com/millrace-dev/millrace/internal/comfyui/driving"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/raster"
 	"github.com/millrace-dev/millrace/internal/engine/raster/codec"
@@ -106,6 +109,49 @@ func TestPicturesThatWereMissedAreReported(t *testing.T) {
 			require.Equal(t, fault.CodePicturesMissed, fault.CodeOf(err), "%v", err)
 		})
 	}
+}
+
+// overtaken is a server of which a poll reports the end of a prompt before its second picture arrives.
+type overtaken struct {
+	comfyui.Server
+	completed chan struct{} // closed by the first poll after the end of the prompt
+	once      sync.Once
+}
+
+// Find implements comfyui.Prompts.
+func (o *overtaken) Find(ctx context.Context, id comfyui.PromptID) (comfyui.State, error) {
+	state, err := o.Server.Find(ctx, id)
+	if state.Status == comfyui.Completed {
+		o.once.Do(func() { close(o.completed) })
+	}
+	return state, err
+}
+
+// Follow implements comfyui.Prompts.
+func (o *overtaken) Follow(ctx context.Context, client string, deliver func(comfyui.Event) error) error {
+	pictures := 0
+	return o.Server.Follow(ctx, client, func(e comfyui.Event) error {
+		if _, ok := e.(comfyui.Preview); ok {
+			pictures++
+		}
+		if pictures == 2 {
+			select {
+			case <-o.completed:
+			case <-ctx.Done():
+			}
+		}
+		return deliver(e)
+	})
+}
+
+// A poll may find the end of a prompt before the messages about it have arrived. No picture is lost then.
+func TestPicturesThatArriveAfterAPollAreResults(t *testing.T) {
+	t.Parallel()
+	r := simulated(t, sim.Options{Classes: classes.Popular()})
+	r.driver = driving.New(driving.Options{LostAfter: time.Minute, Poll: 20 * time.Millisecond})
+	r.server = &overtaken{Server: r.server, completed: make(chan struct{})}
+	require.NoError(t, r.run(batch("SaveImageWebsocket", map[string]any{}), "2"))
+	require.Len(t, r.elements("images"), 3)
 }
 
 // Elements of outputs keep every member, and files that they name at any depth are copied.
