@@ -101,7 +101,8 @@ and scale Deployments where the operator of the workers allows it, with MILLRACE
 		if err := spec.Check(); err != nil {
 			return View{}, err
 		}
-		if err := o.checkMax(ctx, d.Pool, spec); err != nil {
+		rules, _, err := o.Workers.Rules(ctx)
+		if err != nil {
 			return View{}, err
 		}
 		classes, err := o.keep(ctx, d.Definitions.body)
@@ -109,11 +110,13 @@ and scale Deployments where the operator of the workers allows it, with MILLRACE
 			return View{}, err
 		}
 		by.Reason = cmp.Or(by.Reason, "applied")
-		done, err := o.Store.Apply(ctx, d.Pool, spec, classes, by)
+		now, done, err := o.Store.Apply(ctx, d.Pool, spec, classes, by, func(existing []pool.Pool) error {
+			return checkMax(existing, d.Pool, spec, rules.Machines)
+		})
 		if err != nil {
 			return View{}, err
 		}
-		v, err := o.find(ctx, d.Pool)
+		v := view(now)
 		switch {
 		case done.Created:
 			v.Outcome = "created"
@@ -122,7 +125,7 @@ and scale Deployments where the operator of the workers allows it, with MILLRACE
 		default:
 			v.Outcome = "same"
 		}
-		return v, err
+		return v, nil
 	},
 	Show: func(out *terminal.Printer, _ applyParams, v View) {
 		text := map[string]string{"created": "is created", "changed": "has changed", "same": "has this description already"}[v.Outcome]
@@ -131,31 +134,26 @@ and scale Deployments where the operator of the workers allows it, with MILLRACE
 }.Untyped()
 
 // checkMax refuses a pool of processes that may have more machines, together with the others of its kind, than the workers can run. That
-// number is not known while no worker can run one. A pool whose maximum is not raised is not refused.
-func (o *Service) checkMax(ctx context.Context, name string, spec pool.Spec) error {
-	if spec.Of() != pool.Process {
+// number is not known, and 0, while no worker can run one. A pool whose maximum is not raised is not refused.
+func checkMax(existing []pool.Pool, name string, spec pool.Spec, machines int) error {
+	if spec.Of() != pool.Process || machines == 0 {
 		return nil
 	}
-	rules, _, err := o.Workers.Rules(ctx)
-	if err != nil || rules.Machines == 0 {
-		return err
-	}
-	all, err := o.Store.Pools(ctx)
 	sum, parts := spec.Max, []string{fmt.Sprintf("%d of the pool %s", spec.Max, name)}
-	for _, p := range all {
+	for _, p := range existing {
 		switch {
 		case p.Removed || p.Of() != pool.Process:
 		case p.Name != name:
 			sum, parts = sum+p.Spec.Max, append(parts, fmt.Sprintf("%d of the pool %s", p.Spec.Max, p.Name))
 		case p.Spec.Max >= spec.Max:
-			return err
+			return nil
 		}
 	}
-	if err == nil && sum > rules.Machines {
-		err = fault.New(fault.Invalid, fault.CodeInvalidPool, "max: the workers with --comfyui-pool can run %d machines, one for each GPU "+
-			"or --comfyui-count, and not %d: %s", rules.Machines, sum, strings.Join(parts, ", "))
+	if sum > machines {
+		return fault.New(fault.Invalid, fault.CodeInvalidPool, "max: the workers with --comfyui-pool can run %d machines, one for each GPU "+
+			"or --comfyui-count, and not %d: %s", machines, sum, strings.Join(parts, ", "))
 	}
-	return err
+	return nil
 }
 
 // keep stores the definitions of a description and returns their digest.

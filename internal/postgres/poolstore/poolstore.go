@@ -29,7 +29,11 @@ type Store struct {
 // New returns the store in a database that is changed through events.
 func New(db *pgxpool.Pool, events *eventstore.Store) *Store { return &Store{pool: db, events: events} }
 
-const columns = `select name, commands, state from pools `
+const (
+	columns  = `select name, commands, state from pools `
+	existing = columns + `where not coalesce((state -> 'removed')::bool, false) or jsonb_array_length(state -> 'machines') > 0 order by name`
+	lock     = `select pg_advisory_xact_lock(hashtextextended(current_schema() || $1::text, 0))`
+)
 
 func scan(row pgx.CollectableRow) (p pool.Pool, err error) {
 	err = row.Scan(&p.Name, &p.Provider, &p.State)
@@ -38,8 +42,7 @@ func scan(row pgx.CollectableRow) (p pool.Pool, err error) {
 
 // Pools returns the pools by name, those that have ended left out.
 func (s *Store) Pools(ctx context.Context) ([]pool.Pool, error) {
-	return postgres.Collect(ctx, s.pool, "read the pools", scan,
-		columns+`where not coalesce((state -> 'removed')::bool, false) or jsonb_array_length(state -> 'machines') > 0 order by name`)
+	return postgres.Collect(ctx, s.pool, "read the pools", scan, existing)
 }
 
 // Pool returns a pool, also one that has ended, or NotFound.
@@ -59,9 +62,12 @@ func NotFound(name string) error {
 // Applied is what Apply did.
 type Applied struct{ Created, Changed bool }
 
-// Apply makes a pool with a description, or gives it another one. The same description changes nothing.
-func (s *Store) Apply(ctx context.Context, name string, spec pool.Spec, classes string, by server.By) (done Applied, err error) {
-	err = s.change(ctx, name, by, true, func(p *pool.Pool, exists bool, c *eventstore.Changes) []any {
+// Apply makes a pool with a description, or gives it another one, and returns the pool as it is then. The same description changes
+// nothing. Descriptions of pools are applied one after the other: check may refuse one for the pools that exist then.
+func (s *Store) Apply(ctx context.Context, name string, spec pool.Spec, classes string, by server.By,
+	check func(existing []pool.Pool) error,
+) (now pool.Pool, done Applied, err error) {
+	now, err = s.change(ctx, name, by, check, func(p *pool.Pool, exists bool, c *eventstore.Changes) []any {
 		e := pool.AppliedV1{Terms: spec.Terms, Commands: spec.Digest(), Classes: classes}
 		done = Applied{Created: !exists || p.Removed}
 		done.Changed = done.Created || p.Provider != spec.Provider || !same(p.Spec, spec.Terms) || classes != "" && p.Classes != classes
@@ -72,7 +78,7 @@ func (s *Store) Apply(ctx context.Context, name string, spec pool.Spec, classes 
 		c.Start(start(name))
 		return []any{e}
 	})
-	return done, err
+	return now, done, err
 }
 
 func start(name string) outbox.Intent {
@@ -103,41 +109,52 @@ func (s *Store) Restart(ctx context.Context, name string) (bool, error) {
 
 // Change records the events that decide returns for the state of a pool; none = nothing. A pool that does not exist is NotFound.
 func (s *Store) Change(ctx context.Context, name string, by server.By, decide func(p pool.Pool) []any) error {
-	return s.change(ctx, name, by, false, func(p *pool.Pool, _ bool, _ *eventstore.Changes) []any { return decide(*p) })
+	_, err := s.change(ctx, name, by, nil, func(p *pool.Pool, _ bool, _ *eventstore.Changes) []any { return decide(*p) })
+	return err
 }
 
-func (s *Store) change(ctx context.Context, name string, by server.By, makes bool,
+// change changes a pool, and returns it as it is then. Without check, which may refuse the change for all pools, the pool must exist.
+func (s *Store) change(ctx context.Context, name string, by server.By, check func([]pool.Pool) error,
 	decide func(p *pool.Pool, exists bool, c *eventstore.Changes) []any,
-) error {
+) (p pool.Pool, err error) {
 	if err := server.CheckBy(by); err != nil {
-		return err
+		return p, err
 	}
-	var found []pool.Pool
-	_, err := s.events.Write(ctx, eventstore.Decision{
+	var found, all []pool.Pool
+	_, err = s.events.Write(ctx, eventstore.Decision{
 		What: "change the pool " + name,
 		Read: func(q *pgx.Batch) {
-			q.Queue(`select pg_advisory_xact_lock(hashtextextended(current_schema() || '/pool/' || $1, 0))`, name)
+			if check != nil {
+				q.Queue(lock, "/pools")
+				postgres.CollectInto(q.Queue(existing), &all, scan)
+			}
+			q.Queue(lock, "/pool/"+name)
 			postgres.CollectInto(q.Queue(columns+`where name = $1 for update`, name), &found, scan)
 		},
 		Decide: func(_ context.Context, _ postgres.Tx, c *eventstore.Changes) error {
-			p := pool.Pool{Name: name}
+			p = pool.Pool{Name: name}
 			if len(found) > 0 {
 				p = found[0]
-			} else if !makes {
+			} else if check == nil {
 				return NotFound(name)
+			}
+			if check != nil {
+				if err := check(all); err != nil {
+					return err
+				}
 			}
 			events := decide(&p, len(found) > 0, c)
 			if len(events) == 0 {
 				return eventstore.ErrNothing
 			}
-			return record(c, p, by, events)
+			return record(c, &p, by, events)
 		},
 	})
-	return err
+	return p, err
 }
 
 // record queues the events and the state after them.
-func record(c *eventstore.Changes, p pool.Pool, by server.By, events []any) error {
+func record(c *eventstore.Changes, p *pool.Pool, by server.By, events []any) error {
 	a, former := eventlog.AppendTo(pool.Stream(p.Name), server.Account, by.Meta()), p.Classes
 	for _, data := range events {
 		eventType, err := typeOf(data)

@@ -34,7 +34,7 @@ func TestPoolsAndTheTokensOfTheirMachines(t *testing.T) {
 	require.NoError(t, spec.Check())
 	apply := func(spec pool.Spec, classes string) poolstore.Applied {
 		t.Helper()
-		done, err := store.Apply(t.Context(), "p", spec, classes, by)
+		_, done, err := store.Apply(t.Context(), "p", spec, classes, by, func([]pool.Pool) error { return nil })
 		require.NoError(t, err)
 		return done
 	}
