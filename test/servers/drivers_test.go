@@ -245,3 +245,45 @@ func TestDriverWhoseSegmentWasTakenOverRecordsNothing(t *testing.T) {
 	}
 	require.Len(t, m.Runs(), 1, "the prompt ran once")
 }
+
+// A driver that lost Temporal alone goes on waiting when another one replaces it. It ends, and the other gets the server.
+func TestReplacedDriverThatWaitsEnds(t *testing.T) {
+	t.Parallel()
+	for name, second := range map[string]string{"in another process": "second", "in the same process": "first"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m, err := sim.Start("127.0.0.1:0", sim.Options{})
+			require.NoError(t, err)
+			t.Cleanup(m.Close)
+			d := newDeployment(t, served.Text2Img(1, 2), m)
+			workers := map[string]*activities.Graph{"first": d.worker("first")}
+			if workers[second] == nil {
+				workers[second] = d.worker(second)
+			}
+			plan := d.plan(workers["first"])
+			d.plan(workers[second])
+			all, err := d.store.Servers(t.Context())
+			require.NoError(t, err)
+			drain := func(drained bool) {
+				require.NoError(t, d.store.Drain(t.Context(), all[0].ID, drained, server.By{Actor: "ana", Reason: "a test"}))
+			}
+			drain(true)
+			drive := func(name string) <-chan error {
+				ended := make(chan error, 1)
+				go func() {
+					_, err := d.drive(t.Context(), workers[name], plan)
+					ended <- err
+				}()
+				return ended
+			}
+			replaced := drive("first")
+			require.Eventually(t, func() bool { return d.count(job.TypeSegmentWaiting) == 1 }, patience, 10*time.Millisecond)
+			living := drive(second)
+			require.ErrorContains(t, <-replaced, "taken the segment over")
+			drain(false)
+			require.NoError(t, <-living)
+			require.Equal(t, 1, d.count(job.TypeSegmentPlaced))
+			require.Len(t, m.Runs(), 1)
+		})
+	}
+}
