@@ -8,7 +8,8 @@ import (
 )
 
 // turns orders the messages of a client that follows one job at a time, because a ComfyUI server runs one prompt at a time. Such a client
-// gives a job up when it hears of the start of another one. It gets the messages of a job after the last one of the job that it follows.
+// gives a job up when it hears of the start of another one. It gets the messages of a job after the last one of the job that it follows,
+// and those of other clients' jobs only while it follows none.
 type turns struct {
 	job     job.ID            // that the client follows, "" = none
 	waiting []*stream.Message // of other jobs

@@ -271,7 +271,8 @@ func (so *socket) forward() error {
 }
 
 func (so *socket) send(m *stream.Message) error {
-	if so.byClient && !m.Broadcast && m.ClientID != so.client {
+	// A client that follows one job at a time would give it up at the start of another client's job.
+	if (so.byClient || so.turns.job != "" && m.Job != "") && !m.Broadcast && m.ClientID != so.client {
 		return nil
 	}
 	if !m.InTurn || so.client == "" || m.ClientID != so.client {

@@ -90,8 +90,8 @@ func TestRoutingByClient(t *testing.T) {
 	require.Equal(t, `"for all"`, apitest.Next(t, other))
 }
 
-// A client that follows one job at a time gets the messages of a job after those of the job that it follows. Others get them at once, and
-// so does this client those of other kinds of jobs.
+// A client that follows one job at a time gets the messages of a job after those of the job that it follows, and meanwhile none of other
+// clients' jobs. Others get them at once.
 func TestAClientThatFollowsOneJobAtATimeGetsThemInTurn(t *testing.T) {
 	t.Parallel()
 	h := apitest.Start(t, apitest.Options{})
@@ -112,16 +112,21 @@ func TestAClientThatFollowsOneJobAtATimeGetsThemInTurn(t *testing.T) {
 	preview.Text, preview.Frame = nil, &stream.Frame{Kind: stream.FramePreview, Node: "3", Data: []byte("x"), ContentType: "image/jpeg"}
 	painter, other := h.Dial(t, "clientId=painter"), h.Dial(t, "clientId=other")
 	h.Hub.Publish(account.LocalID,
-		said("first", `"first begins"`), said("second", `"second begins"`), state("second", `"an outdated state"`), apitest.Text(`"status"`),
+		&stream.Message{Job: "before", ClientID: "other", Text: []byte(`"other begins"`)}, said("first", `"first begins"`),
+		&stream.Message{Job: "theirs", ClientID: "another", Text: []byte(`"another begins"`)},
+		&stream.Message{Job: "theirs", ClientID: "another", Text: []byte(`"for all"`), Broadcast: true},
+		said("second", `"second begins"`), state("second", `"an outdated state"`), apitest.Text(`"status"`),
 		preview, said("third", `"third begins"`), state("second", `"state of second"`), ends("second", `"second ends"`),
 		said("first", `"first goes on"`), ends("first", `"first ends"`), said("third", `"third goes on"`))
 	for _, want := range []string{
-		`"first begins"`, `"status"`, `"first goes on"`, `"first ends"`,
+		`"other begins"`, `"first begins"`, `"for all"`, `"status"`, `"first goes on"`, `"first ends"`,
 		`"second begins"`, `"state of second"`, `"second ends"`, `"third begins"`, `"third goes on"`,
 	} {
 		require.Equal(t, want, apitest.Next(t, painter))
 	}
-	for _, want := range []string{`"first begins"`, `"second begins"`, `"an outdated state"`, `"status"`} {
+	for _, want := range []string{
+		`"other begins"`, `"first begins"`, `"another begins"`, `"for all"`, `"second begins"`, `"an outdated state"`, `"status"`,
+	} {
 		require.Equal(t, want, apitest.Next(t, other))
 	}
 	nobodys := h.Dial(t, "")
