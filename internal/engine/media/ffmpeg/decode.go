@@ -35,6 +35,14 @@ func (p Part) options() []string {
 	return out
 }
 
+// filter returns the filter of pictures before another one. The option -t counts from the first picture, which may be later than Start.
+func (p Part) filter(then string) string {
+	if p.Length > 0 {
+		return "trim=end=" + seconds(p.Length) + "," + then
+	}
+	return then
+}
+
 func seconds(s float64) string { return strconv.FormatFloat(s, 'f', 6, 64) }
 
 // description is the output of ffprobe for a file.
@@ -258,7 +266,7 @@ func (t *Tool) frames(ctx context.Context, dir string, part Part, found stream, 
 	}
 	args := append(part.options(), guarded()...)
 	args = append(args, "-i", "file:"+inputName, "-map", "0:V:0", "-fps_mode", "passthrough",
-		"-f", "rawvideo", "-pix_fmt", format, "-vf", filter, "pipe:1")
+		"-f", "rawvideo", "-pix_fmt", format, "-vf", part.filter(filter), "pipe:1")
 	if err := t.run(ctx, dir, nil, out, args...); err != nil {
 		return nil, err
 	}

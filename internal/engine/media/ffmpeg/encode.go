@@ -26,6 +26,7 @@ type Tag struct{ Key, Value string }
 type Format struct {
 	Muxer []string
 	Video []string
+	Crop  string // the filter of the pictures, "" = none
 	Audio []string
 	Alpha bool // of pictures with four channels is written
 
@@ -43,7 +44,7 @@ func (f Format) copied(d description) Format {
 	if v, ok := d.first("video"); !ok || !slices.Contains(f.Keeps, v.Codec) {
 		return f
 	}
-	f.Video = []string{"-c:v", "copy"}
+	f.Video, f.Crop = []string{"-c:v", "copy"}, ""
 	if a, ok := d.first("audio"); ok && slices.Contains(f.Keeps, a.Codec) {
 		f.Audio = []string{"-c:a", "copy"}
 	}
@@ -94,6 +95,9 @@ func (t *Tool) WriteVideo(ctx context.Context, w io.Writer, v *media.Video, f Fo
 		if err != nil {
 			return err
 		}
+		if f.Crop != "" {
+			maps = append(maps, "-vf", f.Crop)
+		}
 		args = append(append(append(append(args, tagged...), maps...), f.Video...), f.Muxer...)
 		return t.write(ctx, dir, &frameReader{ctx: ctx, image: v.Frames, alpha: alpha, progress: progress}, w, args)
 	})
@@ -118,6 +122,9 @@ func (t *Tool) Rewrite(ctx context.Context, w io.Writer, r io.Reader, part Part,
 			return err
 		}
 		args = append(append(args, tagged...), "-map", "0:V:0", "-map", "0:a:0?")
+		if f.Crop != "" { // the first picture of a part is shown at once
+			args = append(args, "-vf", part.filter("setpts=PTS-STARTPTS,"+f.Crop))
+		}
 		return t.write(ctx, dir, nil, w, append(append(append(args, f.Video...), f.Audio...), f.Muxer...))
 	})
 }

@@ -182,6 +182,8 @@ func TestASavedVideoLosesNothing(t *testing.T) {
 	save(a.first("Video Slice", node.Args{"video": one, "start_time": 0.2, "duration": 0.2, "strict_duration": true}), "part")
 	require.Equal(t, 2, pictures("part").Frames())
 	require.Len(t, bytes.Split(a.files.Saved["two_00001_.mp4"], []byte("x264 - core")), 2, "written once")
+	save(a.first("Video Slice", node.Args{"video": one, "start_time": 0.06, "duration": 0.23, "strict_duration": true}), "between")
+	require.Equal(t, 2, pictures("between").Frames(), "those at 0.1 and 0.2 seconds")
 }
 
 // A saved video keeps the codec of its file, unless another is asked for.
@@ -220,6 +222,31 @@ func TestOddSizes(t *testing.T) {
 	}
 }
 
+// VP9 keeps the transparency of pictures, and AV1 has ten bits.
+func TestTheSamplesOfAWebM(t *testing.T) {
+	t.Parallel()
+	a := newAccount(t)
+	clear, err := raster.NewImage8(2, 16, 32, 4, make([]byte, 2*16*32*4))
+	require.NoError(t, err)
+	opaque, err := raster.NewImage8(2, 16, 32, 3, make([]byte, 2*16*32*3))
+	require.NoError(t, err)
+	for name, c := range map[string]struct {
+		codec  string
+		frames *raster.Image
+		alpha  bool
+		bits   int64
+	}{
+		"vp9 with alpha": {"vp9", clear, true, 8}, "vp9 without": {"vp9", opaque, false, 8}, "av1 with alpha": {"av1", clear, false, 10},
+	} {
+		a.files.Saved = map[string][]byte{}
+		a.run("SaveWEBM", node.Args{"images": c.frames, "filename_prefix": "web", "codec": c.codec, "fps": 10.0, "crf": 32.0})
+		alpha := bytes.Contains(a.files.Saved["web_00001_.webm"], []byte("\x53\xc0\x81\x01")) // the element AlphaMode
+		require.Equal(t, c.alpha, alpha, name)
+		parts := a.run("GetVideoComponents", node.Args{"video": a.first("LoadVideo", node.Args{"file": "web_00001_.webm"})}).Outputs
+		require.Equal(t, c.bits, parts[3], name)
+	}
+}
+
 // A silent video has a sound without samples, and a video made with this sound has no audio track.
 func TestVideoWithoutSoundHasNoAudioTrack(t *testing.T) {
 	t.Parallel()
@@ -245,6 +272,8 @@ func TestPartsOfAVideo(t *testing.T) {
 		want            []float32 // brightness of the frames; nil = the class refuses the part
 	}{
 		"the middle":       {0.2, 0.2, true, []float32{100, 150}},
+		"between frames":   {0.14, 0.2, true, []float32{100, 150}},
+		"less at the end":  {0.06, 0.23, true, []float32{50, 100}},
 		"to the end":       {0.3, 0, false, []float32{150, 200}},
 		"from the end":     {-0.1, 0, false, []float32{200}},
 		"more than is":     {0.3, 9, false, []float32{150, 200}},
@@ -255,7 +284,8 @@ func TestPartsOfAVideo(t *testing.T) {
 	for name, video := range map[string]node.Value{"file": file, "frames": made} {
 		for what, c := range cases {
 			res, err := a.try("Video Slice", node.Args{"video": video, "start_time": c.start, "duration": c.duration, "strict_duration": c.strict})
-			if c.want == nil {
+			if c.want == nil || what == "more than is" && name == "frames" { // ComfyUI shortens only files
+				require.ErrorContains(t, err, "Failed to slice video:", "%s of the %s", what, name)
 				require.Equal(t, fault.Invalid, fault.KindOf(err), "%s of the %s", what, name)
 				continue
 			}

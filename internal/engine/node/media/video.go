@@ -164,7 +164,7 @@ func progress(live node.Live) func(done, total int) {
 func (f family) SaveWEBM() *node.Class {
 	return &node.Class{
 		Name: "SaveWEBM", DisplayName: "Save WEBM", Category: "video", Module: moduleVideo, Experimental: true,
-		Description: "Writes images as a WebM file without sound into the output folder.", SearchAliases: []string{"export webm"},
+		Description: "Writes images as a WebM file without sound into the output folder. VP9 keeps their transparency.", SearchAliases: []string{"export webm"},
 		Inputs: append([]node.Input{
 			{Name: "images", Type: node.Image, Tooltip: "The frames."},
 			prefix("ComfyUI"),
@@ -187,8 +187,16 @@ func (f family) SaveWEBM() *node.Class {
 			}
 			how := ffmpeg.Format{
 				Muxer: []string{"-f", "webm"},
-				Video: append(encoder, "-b:v", "0", "-crf", strconv.Itoa(int(crf)), "-pix_fmt", "yuv420p"),
+				Alpha: codec == "vp9" && video.Frames.Channels() == 4,
 			}
+			pixels := "yuv420p"
+			switch {
+			case codec == "av1":
+				pixels = "yuv420p10le"
+			case how.Alpha:
+				pixels = "yuva420p"
+			}
+			how.Video = append(encoder, "-b:v", "0", "-crf", strconv.Itoa(int(crf)), "-pix_fmt", pixels)
 			res, err := f.saveVideo(ctx, call, video, node.Save{Prefix: prefix, Suffix: "_.webm", ContentType: "video/webm"}, how)
 			if err != nil {
 				return node.Result{}, err
@@ -236,9 +244,10 @@ func (f family) runVideoSlice(ctx context.Context, call *node.Call) (node.Result
 	if duration > 0 {
 		length = min(length, duration)
 	}
-	if !(length > 0) || strict && length < duration-1e-6 {
+	if !(length > 0) || (strict || video.Frames != nil) && length < duration-1e-6 { // ComfyUI never shortens a part of frames
 		return node.Result{}, fault.New(fault.Invalid, fault.CodeVideoPart,
-			"the video is %.3f s long; it has no part of %.3f s that begins at %.3f s", whole, duration, start)
+			"the video is %.3f s long; it has no part of %.3f s that begins at %.3f s", whole, duration, start).
+			Raising("ValueError", "Failed to slice video:")
 	}
 	return declare.One(cut(video, start, length))
 }
@@ -265,9 +274,11 @@ func cut(video *media.Video, start, length float64) (*media.Video, error) {
 	if video.Frames == nil {
 		return &media.Video{File: video.File, Start: video.Start + start, Length: length}, nil
 	}
-	first := min(int(math.RoundToEven(start*video.FPS)), video.Frames.Frames()-1)
-	count := min(max(1, int(math.RoundToEven(length*video.FPS))), video.Frames.Frames()-first)
-	part := &media.Video{Frames: video.Frames.Slice(first, count), FPS: video.FPS}
+	first, end := frameAt(start, video), frameAt(start+length, video)
+	if first == end {
+		return nil, fault.New(fault.Invalid, fault.CodeVideoEmpty, "there is no picture in that part of the video")
+	}
+	part := &media.Video{Frames: video.Frames.Slice(first, end-first), FPS: video.FPS}
 	if video.Sound != nil {
 		from := samplesOf(start, video.Sound.Rate())
 		sound, err := video.Sound.Cut(from, from+samplesOf(length, video.Sound.Rate()))
@@ -277,4 +288,10 @@ func cut(video *media.Video, start, length float64) (*media.Video, error) {
 		part.Sound = sound
 	}
 	return part, nil
+}
+
+// frameAt returns the number of the first frame at or after a time in seconds. A thousandth of a frame too late is in time,
+// because the times of frames are rounded.
+func frameAt(seconds float64, video *media.Video) int {
+	return min(int(math.Ceil(seconds*video.FPS-1e-3)), video.Frames.Frames())
 }

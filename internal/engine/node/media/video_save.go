@@ -172,7 +172,7 @@ func (c container) format(e encoding, video *media.Video) (ffmpeg.Format, error)
 		})
 	}
 	how := ffmpeg.Format{
-		Muxer: c.muxer, Video: pictures(e, video.Bits()), Audio: []string{"-c:a", "aac", "-b:a", "192k"}, Container: c.probed, Keeps: keeps,
+		Muxer: c.muxer, Video: pictures(e, video.Bits()), Crop: evenSize, Audio: []string{"-c:a", "aac", "-b:a", "192k"}, Container: c.probed, Keeps: keeps,
 	}
 	if c.name == "webm" {
 		how.Audio = []string{"-c:a", "libopus", "-b:a", "128k"}
@@ -183,8 +183,10 @@ func (c container) format(e encoding, video *media.Video) (ffmpeg.Format, error)
 	return how, nil
 }
 
-// pictures returns the options of an encoder. The encoders accept only even sizes, so an odd row or column is cut
-// off.
+// evenSize cuts off an odd row or column, because the encoders accept only even sizes.
+const evenSize = "crop=trunc(iw/2)*2:trunc(ih/2)*2"
+
+// pictures returns the options of an encoder.
 func pictures(e encoding, bits int) []string {
 	depth := "yuv420p"
 	if bits >= 10 {
@@ -197,5 +199,5 @@ func pictures(e encoding, bits int) []string {
 	if e.crf >= 0 {
 		options = append(options, "-crf", strconv.Itoa(int(e.crf)))
 	}
-	return append(options, "-pix_fmt", depth, "-vf", "crop=trunc(iw/2)*2:trunc(ih/2)*2")
+	return append(options, "-pix_fmt", depth)
 }
