@@ -164,7 +164,8 @@ func progress(live node.Live) func(done, total int) {
 func (f family) SaveWEBM() *node.Class {
 	return &node.Class{
 		Name: "SaveWEBM", DisplayName: "Save WEBM", Category: "video", Module: moduleVideo, Experimental: true,
-		Description: "Writes images as a WebM file without sound into the output folder. VP9 keeps their transparency.", SearchAliases: []string{"export webm"},
+		Description:   "Writes images as a WebM file without sound into the output folder. VP9 keeps their transparency.",
+		SearchAliases: []string{"export webm"},
 		Inputs: append([]node.Input{
 			{Name: "images", Type: node.Image, Tooltip: "The frames."},
 			prefix("ComfyUI"),

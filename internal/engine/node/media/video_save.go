@@ -172,7 +172,8 @@ func (c container) format(e encoding, video *media.Video) (ffmpeg.Format, error)
 		})
 	}
 	how := ffmpeg.Format{
-		Muxer: c.muxer, Video: pictures(e, video.Bits()), Crop: evenSize, Audio: []string{"-c:a", "aac", "-b:a", "192k"}, Container: c.probed, Keeps: keeps,
+		Muxer: c.muxer, Video: pictures(e, video.Bits()), Crop: evenSize,
+		Audio: []string{"-c:a", "aac", "-b:a", "192k"}, Container: c.probed, Keeps: keeps,
 	}
 	if c.name == "webm" {
 		how.Audio = []string{"-c:a", "libopus", "-b:a", "128k"}
