@@ -73,7 +73,7 @@ func (f family) CreateVideo() *node.Class {
 // GetVideoComponents returns the parts of a video.
 func (f family) GetVideoComponents() *node.Class {
 	return &node.Class{
-		Name: "GetVideoComponents", DisplayName: "Get Video Components", Category: "video", Module: moduleVideo,
+		Name: "GetVideoComponents", DisplayName: "Get Video Components", Category: "video", Module: moduleVideo, Version: 1,
 		Description: "Takes a video apart into its frames, its sound, its frame rate, the bits of a value and the colour space. " +
 			"A silent one has a sound of no length.",
 		SearchAliases: []string{"extract frames", "split video", "video to images", "demux"},
@@ -163,7 +163,7 @@ func progress(live node.Live) func(done, total int) {
 // SaveWEBM writes frames as WebM.
 func (f family) SaveWEBM() *node.Class {
 	return &node.Class{
-		Name: "SaveWEBM", DisplayName: "Save WEBM", Category: "video", Module: moduleVideo, Experimental: true,
+		Name: "SaveWEBM", DisplayName: "Save WEBM", Category: "video", Module: moduleVideo, Experimental: true, Version: 1,
 		Description:   "Writes images as a WebM file without sound into the output folder. VP9 keeps their transparency.",
 		SearchAliases: []string{"export webm"},
 		Inputs: append([]node.Input{
@@ -211,7 +211,7 @@ func (f family) SaveWEBM() *node.Class {
 // VideoSlice takes a part of a video.
 func (f family) VideoSlice() *node.Class {
 	return &node.Class{
-		Name: "Video Slice", DisplayName: "Trim Video", Category: "video", Module: moduleVideo,
+		Name: "Video Slice", DisplayName: "Trim Video", Category: "video", Module: moduleVideo, Version: 1,
 		Essentials:  "Video Tools",
 		Description: "Takes a part of a video.", SearchAliases: []string{"trim video", "cut video", "video clip"},
 		Inputs: []node.Input{

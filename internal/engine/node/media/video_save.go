@@ -54,7 +54,7 @@ func (f family) SaveVideo() *node.Class {
 	older.Section = node.Optional
 	older.Extra["hidden"] = true
 	return &node.Class{
-		Name: "SaveVideo", DisplayName: "Save Video", Category: "video", Module: moduleVideo, Essentials: "Basics",
+		Name: "SaveVideo", DisplayName: "Save Video", Category: "video", Module: moduleVideo, Essentials: "Basics", Version: 1,
 		Description: "Writes the video as a file into the output folder. What is encoded as asked for in a whole file of that kind is kept " +
 			"as it is.",
 		SearchAliases: []string{"export video", "write video"},
