@@ -272,7 +272,10 @@ func TestSimulatedPlacement(t *testing.T) {
 	t.Parallel()
 	seeded.Run(t, func(t *testing.T, random *rand.Rand) {
 		ctx, stop := context.WithTimeout(t.Context(), endWithin)
-		f := &farm{t: t, random: random, given: map[int64]string{}, runs: map[server.Key]int{}, done: map[server.Key]bool{}}
+		f := &farm{
+			t: t, random: rand.New(rand.NewPCG(random.Uint64(), 0)),
+			given: map[int64]string{}, runs: map[server.Key]int{}, done: map[server.Key]bool{},
+		}
 		f.tables = &tables{
 			t: t, random: rand.New(rand.NewPCG(random.Uint64(), 0)), faulty: true,
 			waits: map[server.Key]*waitRow{}, leases: map[server.Key]*server.Lease{},
