@@ -131,16 +131,11 @@ func (r *rows) Place(_ context.Context, round server.Round, decide server.Decide
 	return made, true, nil
 }
 
-func (r *rows) KeepWaiting(_ context.Context, keys []server.Key) (holders map[server.Key]string, err error) {
-	holders = map[server.Key]string{}
+func (r *rows) KeepWaiting(_ context.Context, _ string, keys []server.Key) (kept []server.Key, err error) {
 	r.do(func() {
-		for _, k := range keys {
-			if w, waits := r.waits[k]; waits {
-				holders[k] = w.Holder
-			}
-		}
+		kept = slices.DeleteFunc(slices.Clone(keys), func(k server.Key) bool { _, waits := r.waits[k]; return !waits })
 	})
-	return holders, nil
+	return kept, nil
 }
 
 func (r *rows) OfSegments(_ context.Context, keys []server.Key) (found []server.Lease, err error) {

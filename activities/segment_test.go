@@ -133,8 +133,8 @@ func (busy) Place(context.Context, server.Round, server.Decide) ([]server.Lease,
 	return nil, true, nil
 }
 
-func (busy) KeepWaiting(context.Context, []server.Key) (holders map[server.Key]string, err error) {
-	return nil, nil
+func (busy) KeepWaiting(_ context.Context, _ string, keys []server.Key) ([]server.Key, error) {
+	return keys, nil
 }
 
 func (busy) WhyWaiting(context.Context, server.Key) (string, int, error) { return "", 0, nil }

@@ -80,16 +80,16 @@ func (p *Pool) Serve(ctx context.Context) error {
 // renewWaits sends heartbeats for the waits of this process, takes leases that another process made unnoticed, and adds segments
 // to the queue again that are neither in the queue nor have a lease.
 func (p *Pool) renewWaits(ctx context.Context, keys []server.Key) {
-	holders, err := p.store.KeepWaiting(ctx, keys)
+	kept, err := p.store.KeepWaiting(ctx, p.holder, keys)
 	if err == nil {
-		keys = slices.DeleteFunc(keys, func(k server.Key) bool { return holders[k] == p.holder })
+		keys = slices.DeleteFunc(keys, func(k server.Key) bool { return slices.Contains(kept, k) })
 		if len(keys) == 0 {
 			return
 		}
 		var held []server.Lease
 		if held, err = p.store.OfSegments(ctx, keys); err == nil {
 			p.deliver(held)
-			p.repair(keys, holders, held)
+			p.repair(keys, held)
 		}
 	}
 	if err != nil && ctx.Err() == nil {
@@ -97,10 +97,9 @@ func (p *Pool) renewWaits(ctx context.Context, keys []server.Key) {
 	}
 }
 
-// repair ends the waits for segments that another driver runs or has run, or for which one waits in another process: the last driver
-// that began has a segment, and earlier ones may be lost to Temporal alone. It lets the next round add the others to the queue. keys
-// are waits that are not in the queue for this process; held are leases of their segments.
-func (p *Pool) repair(keys []server.Key, holders map[server.Key]string, held []server.Lease) {
+// repair ends the waits for segments that another driver runs or has run, and lets the next round add the others to the queue. keys
+// are waits that are not in the queue, and held are leases of their segments.
+func (p *Pool) repair(keys []server.Key, held []server.Lease) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, k := range keys {
@@ -108,11 +107,11 @@ func (p *Pool) repair(keys []server.Key, holders map[server.Key]string, held []s
 		if w == nil || !w.inQueue {
 			continue
 		}
-		at := slices.IndexFunc(held, func(l server.Lease) bool { return l.Key == k && l.Fence > w.wait.Fence })
+		at := slices.IndexFunc(held, func(l server.Lease) bool { return l.Key == k && l.Attempt >= w.wait.Attempt })
 		switch {
-		case at < 0 && holders[k] == "":
+		case at < 0:
 			w.inQueue = false
-		case at < 0 || held[at].Holder != p.holder || held[at].Result != nil:
+		case held[at].Holder != p.holder || held[at].Result != nil:
 			delete(p.waiting, k)
 			close(w.takenOver)
 		}
@@ -174,9 +173,6 @@ func (p *Pool) place(ctx context.Context, w server.Wait, queued func() error, no
 	w.Holder = p.holder
 	me := newWaiter(w)
 	p.mu.Lock()
-	if former := p.waiting[w.Key]; former != nil {
-		close(former.takenOver)
-	}
 	p.waiting[w.Key] = me
 	p.mu.Unlock()
 	defer p.removeWaiter(me)

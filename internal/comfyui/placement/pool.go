@@ -47,7 +47,7 @@ type Store interface {
 
 // Leases is the part of a Store that placement of segments uses.
 type Leases interface {
-	KeepWaiting(ctx context.Context, keys []server.Key) (holders map[server.Key]string, err error)
+	KeepWaiting(ctx context.Context, holder string, keys []server.Key) (kept []server.Key, err error)
 	WhyWaiting(ctx context.Context, k server.Key) (reason string, ahead int, err error)
 	StopWaiting(ctx context.Context, w server.Wait) error
 	Place(ctx context.Context, r server.Round, decide server.Decide) (made []server.Lease, mine bool, err error)

@@ -193,16 +193,16 @@ func (s *tables) load(l *server.Lease) {
 }
 
 // KeepWaiting implements placement.Leases.
-func (s *tables) KeepWaiting(ctx context.Context, keys []server.Key) (holders map[server.Key]string, err error) {
-	holders = map[server.Key]string{}
+func (s *tables) KeepWaiting(ctx context.Context, holder string, keys []server.Key) (kept []server.Key, err error) {
 	err = s.statement(ctx, func() {
 		for _, k := range keys {
 			if w := s.waits[k]; w != nil {
-				w.seen, holders[k] = time.Now(), w.Holder
+				w.seen, w.Holder = time.Now(), holder
+				kept = append(kept, k)
 			}
 		}
 	})
-	return holders, err
+	return kept, err
 }
 
 // StopWaiting implements placement.Leases.

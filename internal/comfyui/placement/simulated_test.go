@@ -350,7 +350,7 @@ func TestWaitOutsideOfTheQueueIsRepaired(t *testing.T) {
 				require.Len(t, s.waits, 1)
 				clear(s.waits)
 				if takenOver {
-					s.leases[w.Key] = &server.Lease{Key: w.Key, Attempt: 1, Fence: 1, Holder: "other", Until: time.Now().Add(leaseFor)}
+					s.leases[w.Key] = &server.Lease{Key: w.Key, Attempt: 1, Holder: "other", Until: time.Now().Add(leaseFor)}
 				} else {
 					s.servers = []*server.Server{{ID: "s", Slots: 1, Health: server.Answers, Digest: "d"}}
 				}

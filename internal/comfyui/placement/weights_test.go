@@ -107,12 +107,8 @@ func (s *asking) Place(_ context.Context, r server.Round, decide server.Decide) 
 	return nil, true, nil
 }
 
-func (*asking) KeepWaiting(_ context.Context, keys []server.Key) (map[server.Key]string, error) {
-	holders := map[server.Key]string{}
-	for _, k := range keys {
-		holders[k] = "me"
-	}
-	return holders, nil
+func (*asking) KeepWaiting(_ context.Context, _ string, keys []server.Key) ([]server.Key, error) {
+	return keys, nil
 }
 
 // A segment says how far its weight is while this service fetches it, and while a server gets it.

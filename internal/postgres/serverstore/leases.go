@@ -25,19 +25,14 @@ const (
 	waitFor = 30 * time.Second
 )
 
-// KeepWaiting renews waits, and returns those that are still in the queue with the processes that added them last.
-func (st *Store) KeepWaiting(ctx context.Context, keys []server.Key) (holders map[server.Key]string, err error) {
+// KeepWaiting renews the waits of a process, and returns those that are still in the queue. Each is the process's again: a process
+// that was stopped in a round may have added the wait of a lost driver late.
+func (st *Store) KeepWaiting(ctx context.Context, holder string, keys []server.Key) ([]server.Key, error) {
 	jobs, runs, units := columnsOf(keys)
-	holders = map[server.Key]string{}
-	err = postgres.Each(ctx, st.pool, "keep waiting for servers", func(row pgx.CollectableRow) error {
-		var k server.Key
-		var holder string
-		err := row.Scan(&k.Job, &k.Run, &k.Unit, &holder)
-		holders[k] = holder
-		return err
-	}, `update comfyui_waits w set seen_at = now() from unnest($1::text[], $2::int[], $3::int[]) k(job, run, unit)
-		where w.job = k.job and w.run = k.run and w.unit = k.unit returning w.job, w.run, w.unit, w.body ->> 'holder'`, jobs, runs, units)
-	return holders, err
+	return postgres.Collect(ctx, st.pool, "keep waiting for servers", pgx.RowToStructByPos[server.Key],
+		`update comfyui_waits w set seen_at = now(), body = w.body || jsonb_build_object('holder', $4::text)
+		from unnest($1::text[], $2::int[], $3::int[]) k(job, run, unit)
+		where w.job = k.job and w.run = k.run and w.unit = k.unit returning w.job, w.run, w.unit`, jobs, runs, units, holder)
 }
 
 // WhyWaiting returns the reason why a segment waits, and the number of segments before it. The reason is empty if it
