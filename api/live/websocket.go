@@ -237,14 +237,14 @@ func (so *socket) sendFirst(snap stream.Snapshot) error {
 			}
 		}
 		for _, live := range snap.Jobs {
-			if so.client == "" || live.LastNode == "" || live.Job.ClientID != so.client {
-				continue
-			}
-			if live.Job.InTurn && so.turns.job != "" {
+			if so.client == "" || live.Job.ClientID != so.client || live.Job.InTurn && so.turns.job != "" {
 				continue
 			}
 			if live.Job.InTurn {
 				so.turns.job = live.Job.ID
+			}
+			if live.LastNode == "" {
+				continue
 			}
 			if err := so.conn.WriteMessage(websocket.TextMessage, fanout.ReconnectText(live.LastNode)); err != nil {
 				return err

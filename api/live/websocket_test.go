@@ -149,6 +149,14 @@ func TestAClientThatFollowsOneJobAtATimeGetsThemInTurn(t *testing.T) {
 	} {
 		require.Equal(t, want, apitest.Next(t, again))
 	}
+
+	h.Live.Snap.Ended, h.Live.Snap.Jobs[0].LastNode = nil, "" // the first job has begun, and waits for a server
+	waits := h.Dial(t, "clientId=painter")
+	h.Hub.Publish(account.LocalID, &stream.Message{Job: "theirs", ClientID: "another", Text: []byte(`"another begins"`)},
+		said("second", `"second goes on"`), ends("first", `"first ends"`))
+	for _, want := range []string{`"first ends"`, `"second goes on"`} {
+		require.Equal(t, want, apitest.Next(t, waits))
+	}
 }
 
 // Too many messages that wait for the end of another job end the socket.

@@ -78,7 +78,7 @@ type figures struct {
 	p50, p99 time.Duration
 }
 
-// measure keeps 50 jobs running and polls them in turn.
+// measure has 50 jobs run, or wait for the server, and polls them in turn.
 func (b *bench) measure(ctx context.Context, span time.Duration) (figures, error) {
 	ids, err := b.start(ctx)
 	if err != nil {

@@ -39,7 +39,10 @@ type follower struct {
 	latePolls       int       // polls without an answer in time, since then
 	broken          time.Time // when the connection broke; zero = it is open
 	freed           bool
-	succeeded       bool // the server has reported success
+	arriving        bool      // messages of the prompt arrive on the socket that is open
+	succeeded       bool      // the server has reported success
+	over            bool      // no message of the prompt follows
+	ended           time.Time // when a poll first found that the prompt has ended
 	attached        *attachment
 	files           map[string][]comfyui.File // files of the nodes of the graph that the prompt ran
 	copying         chan copied               // capacity 1: receives the files of a node when they have been copied
@@ -124,6 +127,7 @@ func (f *follower) reattach(ctx context.Context) {
 	}
 	a.close()
 	delete(f.watched, f.current)
+	f.arriving = false
 	f.attached = f.attach(ctx, min(2*a.silenceLimit, maxSilence))
 }
 
@@ -262,6 +266,7 @@ func (f *follower) handle(ctx context.Context, e comfyui.Event) (bool, error) {
 		return true, nil
 	case comfyui.Disconnected:
 		delete(f.watched, f.current)
+		f.arriving = false
 		if f.broken.IsZero() {
 			f.broken = time.Now()
 		}
@@ -270,14 +275,20 @@ func (f *follower) handle(ctx context.Context, e comfyui.Event) (bool, error) {
 		f.succeeded = f.succeeded || e.Prompt == f.r.Prompt
 		return false, nil
 	case comfyui.Finished:
-		return e.Prompt == f.r.Prompt, nil
+		return f.endsWith(e.Prompt), nil
 	case comfyui.Errored:
-		return e.Prompt == f.r.Prompt, nil
+		return f.endsWith(e.Prompt), nil
 	case comfyui.Interrupted:
-		return e.Prompt == f.r.Prompt, nil
+		return f.endsWith(e.Prompt), nil
 	default:
 		return false, f.progress(ctx, e)
 	}
+}
+
+// endsWith notes the last message of the prompt. It reports whether the message is one of the prompt.
+func (f *follower) endsWith(id comfyui.PromptID) bool {
+	f.over = f.over || id == f.r.Prompt
+	return id == f.r.Prompt
 }
 
 // submitOrPoll sends a new prompt as soon as the socket receives messages. For a prompt that an earlier driver may have
@@ -368,10 +379,13 @@ func (f *follower) poll(ctx context.Context) (*comfyui.Outcome, error) {
 	case comfyui.Completed:
 		f.freeServer()
 		if f.awaitsMessages() {
-			return nil, nil //nolint:nilnil // the end of the prompt follows
+			return nil, nil //nolint:nilnil // the message of its end asks again
 		}
 		return state.Outcome, f.recordOutcome(ctx, state.Outcome)
 	case comfyui.Failed:
+		if f.awaitsMessages() {
+			return nil, nil //nolint:nilnil // see above
+		}
 		return nil, f.failed(state.Outcome)
 	case comfyui.Cancelled:
 		return nil, fault.New(fault.Unavailable, fault.CodeServerInterrupted, "the prompt was interrupted on its server")
@@ -382,12 +396,14 @@ func (f *follower) poll(ctx context.Context) (*comfyui.Outcome, error) {
 	return nil, f.checkProgress(state.Status)
 }
 
-// awaitsMessages reports whether messages of a prompt that has succeeded are still to come, such as the pictures of its last node.
-// Those that have arrived may wait while a picture is stored.
+// awaitsMessages reports whether messages of a prompt that has ended may still come, such as the pictures of its last node: those that
+// have arrived wait while a picture is stored. Until the last one is there, it reports true for at most LostAfter.
 func (f *follower) awaitsMessages() bool {
-	a := f.attached
-	return !f.succeeded && len(f.watched) > 0 &&
-		(len(a.events) > 0 || f.watched[f.current] && time.Since(a.lastMessage) < f.d.opts.LostAfter)
+	if f.ended.IsZero() {
+		f.ended = time.Now()
+	}
+	arriving := f.arriving || f.sent > 0 && len(f.attached.events) > 0
+	return arriving && !f.succeeded && !f.over && time.Since(f.ended) < f.d.opts.LostAfter
 }
 
 // ErrNotBegun reports a prompt that waited in the queue of its server for the time limit of a node. The server may be busy with

@@ -216,6 +216,7 @@ func (f *follower) executing(ctx context.Context, e comfyui.Executing) error {
 	if e.Prompt != "" && e.Prompt != f.r.Prompt {
 		return nil
 	}
+	f.arriving = f.arriving || e.Prompt != "" // the server repeats the node without the prompt to a socket that was opened later
 	within, ok := f.locate(e.Node, job.Expansion{Display: e.Display})
 	if f.current != "" && f.current != e.Node && f.states[f.current] != stateRunning && (within == nil || within.Parent != f.current) {
 		if err := f.recordWithoutOutputs(ctx, f.current); err != nil {
@@ -227,7 +228,7 @@ func (f *follower) executing(ctx context.Context, e comfyui.Executing) error {
 		return nil
 	}
 	f.current = e.Node
-	f.watched[e.Node] = e.Prompt != "" // the server repeats it without the prompt to a socket that was opened later
+	f.watched[e.Node] = e.Prompt != ""
 	if _, running := f.since[e.Node]; running || f.recorded[e.Node] {
 		return nil
 	}

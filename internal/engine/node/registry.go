@@ -121,7 +121,7 @@ func (r *Registry) Lookup(name string) (*Class, bool) {
 // Classes returns all classes in their listed order.
 func (r *Registry) Classes() []*Class { return slices.Clone(r.current.Load().classes) }
 
-// OfPack reports whether the class is one of a ComfyUI node pack, and not one of ComfyUI's own.
+// OfPack reports whether a ComfyUI node pack has the class. ComfyUI's own SaveImageWebsocket counts as one.
 func (c *Class) OfPack() bool { return strings.HasPrefix(c.Module, "custom_nodes.") }
 
 // Input returns the declared input of that name.

@@ -113,7 +113,8 @@ func (s *Store) Change(ctx context.Context, name string, by server.By, decide fu
 	return err
 }
 
-// change changes a pool, and returns it as it is then. Without check, which may refuse the change for all pools, the pool must exist.
+// change changes a pool, and returns it as it is then. With check, which may refuse the change for the pools that exist, the change may
+// create the pool.
 func (s *Store) change(ctx context.Context, name string, by server.By, check func([]pool.Pool) error,
 	decide func(p *pool.Pool, exists bool, c *eventstore.Changes) []any,
 ) (p pool.Pool, err error) {
@@ -126,10 +127,12 @@ func (s *Store) change(ctx context.Context, name string, by server.By, check fun
 		Read: func(q *pgx.Batch) {
 			if check != nil {
 				q.Queue(lock, "/pools")
-				postgres.CollectInto(q.Queue(existing), &all, scan)
 			}
 			q.Queue(lock, "/pool/"+name)
 			postgres.CollectInto(q.Queue(columns+`where name = $1 for update`, name), &found, scan)
+			if check != nil {
+				postgres.CollectInto(q.Queue(existing), &all, scan)
+			}
 		},
 		Decide: func(_ context.Context, _ postgres.Tx, c *eventstore.Changes) error {
 			p = pool.Pool{Name: name}

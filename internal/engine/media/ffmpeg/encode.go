@@ -122,7 +122,7 @@ func (t *Tool) Rewrite(ctx context.Context, w io.Writer, r io.Reader, part Part,
 			return err
 		}
 		args = append(append(args, tagged...), "-map", "0:V:0", "-map", "0:a:0?")
-		if f.Crop != "" { // the first picture of a part is shown at once
+		if f.Crop != "" { // the first picture is shown at once
 			args = append(args, "-vf", part.filter("setpts=PTS-STARTPTS,"+f.Crop))
 		}
 		return t.write(ctx, dir, nil, w, append(append(append(args, f.Video...), f.Audio...), f.Muxer...))

@@ -73,7 +73,7 @@ func (f family) CreateVideo() *node.Class {
 // GetVideoComponents returns the parts of a video.
 func (f family) GetVideoComponents() *node.Class {
 	return &node.Class{
-		Name: "GetVideoComponents", DisplayName: "Get Video Components", Category: "video", Module: moduleVideo, Version: 1,
+		Name: "GetVideoComponents", DisplayName: "Get Video Components", Category: "video", Module: moduleVideo,
 		Description: "Takes a video apart into its frames, its sound, its frame rate, the bits of a value and the colour space. " +
 			"A silent one has a sound of no length.",
 		SearchAliases: []string{"extract frames", "split video", "video to images", "demux"},
