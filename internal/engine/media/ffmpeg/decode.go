@@ -249,6 +249,8 @@ func (t *Tool) video(ctx context.Context, dir string, d description, part Part, 
 	return &media.Video{Frames: frames, FPS: found.fps(), Sound: sound, Depth: found.depth(), Space: spaces[found.Transfer]}, nil
 }
 
+var errNoPicture = fault.New(fault.Invalid, fault.CodeVideoEmpty, "there is no picture in that part of the file")
+
 // bytesPerPixel is the memory of a pixel of the widest value: four floats.
 const bytesPerPixel = 16
 
@@ -272,7 +274,7 @@ func (t *Tool) frames(ctx context.Context, dir string, part Part, found stream, 
 	}
 	size := width * height * 3
 	if len(pix) < size {
-		return nil, fault.New(fault.Invalid, fault.CodeVideoEmpty, "there is no picture in that part of the file")
+		return nil, errNoPicture
 	}
 	n := len(pix) / size
 	return raster.NewImage8(n, height, width, 3, pix[:n*size])

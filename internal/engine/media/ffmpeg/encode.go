@@ -132,9 +132,15 @@ func (t *Tool) Rewrite(ctx context.Context, w io.Writer, r io.Reader, part Part,
 // write runs ffmpeg with a file as its output, because containers need to seek in their file, and then copies the
 // file to w.
 func (t *Tool) write(ctx context.Context, dir string, in io.Reader, w io.Writer, args []string) error {
-	args = append(args, "-fflags", "+bitexact", "-flags:v", "+bitexact", "-flags:a", "+bitexact", "file:"+outputName)
-	if err := t.run(ctx, dir, in, io.Discard, args...); err != nil {
+	args = append(args, "-fflags", "+bitexact", "-flags:v", "+bitexact", "-flags:a", "+bitexact")
+	var report strings.Builder
+	args = append(args, "-progress", "pipe:1", "-stats_period", "86400", "file:"+outputName) // one report a day, and one at the end
+	if err := t.run(ctx, dir, in, &report, args...); err != nil {
 		return err
+	}
+	// If no picture lies in the requested part, ffmpeg succeeds with an empty stream. Reports on sound alone have no line of frames.
+	if at := strings.LastIndex(report.String(), "frame="); at >= 0 && strings.HasPrefix(report.String()[at:], "frame=0\n") {
+		return errNoPicture
 	}
 	out, err := os.Open(filepath.Join(dir, outputName))
 	if err != nil {

@@ -121,6 +121,14 @@ func TestVideoRoundTrip(t *testing.T) {
 		require.Equal(t, fault.Exhausted, fault.KindOf(err), "more than four frames")
 		_, err = tool.Video(t.Context(), bytes.NewReader(raw), ffmpeg.Part{Start: 9}, 1<<20)
 		require.Equal(t, fault.CodeVideoEmpty, fault.CodeOf(err))
+
+		rewrite := mp4
+		rewrite.Crop = "null"
+		var rewritten bytes.Buffer
+		require.NoError(t, tool.Rewrite(t.Context(), &rewritten, bytes.NewReader(raw), ffmpeg.Part{Start: 0.42, Length: 0.1}, rewrite, nil))
+		require.NotEmpty(t, rewritten.Bytes())
+		err = tool.Rewrite(t.Context(), io.Discard, bytes.NewReader(raw), ffmpeg.Part{Start: 0.42, Length: 0.02}, rewrite, nil)
+		require.Equal(t, fault.CodeVideoEmpty, fault.CodeOf(err), "between two pictures: %v", err)
 	}
 }
 
