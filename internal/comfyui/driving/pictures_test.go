@@ -114,15 +114,15 @@ func TestPicturesThatWereMissedAreReported(t *testing.T) {
 // overtaken is a server of which a poll reports the end of a prompt before its second picture arrives.
 type overtaken struct {
 	comfyui.Server
-	completed chan struct{} // closed by the first poll after the end of the prompt
-	once      sync.Once
+	ended chan struct{} // closed by the first poll after the end of the prompt
+	once  sync.Once
 }
 
 // Find implements comfyui.Prompts.
 func (o *overtaken) Find(ctx context.Context, id comfyui.PromptID) (comfyui.State, error) {
 	state, err := o.Server.Find(ctx, id)
-	if state.Status == comfyui.Completed {
-		o.once.Do(func() { close(o.completed) })
+	if state.Status == comfyui.Completed || state.Status == comfyui.Failed {
+		o.once.Do(func() { close(o.ended) })
 	}
 	return state, err
 }
@@ -136,7 +136,7 @@ func (o *overtaken) Follow(ctx context.Context, client string, deliver func(comf
 		}
 		if pictures == 2 {
 			select {
-			case <-o.completed:
+			case <-o.ended:
 			case <-ctx.Done():
 			}
 		}
@@ -144,12 +144,56 @@ func (o *overtaken) Follow(ctx context.Context, client string, deliver func(comf
 	})
 }
 
-// A poll may find the end of a prompt before the messages about it have arrived. No picture is lost then.
+// A poll may find the end of a prompt before the messages about it have arrived. No picture is lost then, even if a later node failed.
 func TestPicturesThatArriveAfterAPollAreResults(t *testing.T) {
 	t.Parallel()
+	for _, fails := range []bool{false, true} {
+		r := simulated(t, sim.Options{Classes: classes.Popular()})
+		r.driver = driving.New(driving.Options{LostAfter: time.Minute, Poll: 20 * time.Millisecond})
+		r.server = &overtaken{Server: r.server, ended: make(chan struct{})}
+		if !fails {
+			require.NoError(t, r.run(batch("SaveImageWebsocket", map[string]any{}), "2"))
+			require.Len(t, r.elements("images"), 3)
+			continue
+		}
+		g := batch(classes.SendPictures, map[string]any{"format": "PNG"})
+		g["3"] = call("CheckpointLoaderSimple", map[string]any{"ckpt_name": "random-sd15.safetensors"})
+		g["4"] = call("CLIPTextEncode", map[string]any{"text": "", "clip": from("3", 1)})
+		g["5"] = call("VAEEncode", map[string]any{"pixels": from("1", 0), "vae": from("3", 2)})
+		g["6"] = call("KSampler", map[string]any{
+			"model": from("3", 0), "positive": from("4", 0), "negative": from("4", 0), "latent_image": from("5", 0),
+			"seed": 1, "steps": 1, "cfg": 1.0, "sampler_name": "euler", "scheduler": "normal", "denoise": 1.0,
+		})
+		g["7"] = call("VAEDecode", map[string]any{"samples": from("6", 0), "vae": from("3", 2)})
+		g["8"] = call("SaveImage", map[string]any{"images": from("7", 0), "filename_prefix": "x"})
+		r.machine.Inject(sim.Raise, 1)
+		var failed *driving.NodeError
+		require.ErrorAs(t, r.run(g, "2", "8"), &failed)
+		require.Equal(t, "6", failed.Node)
+		require.Len(t, r.elements("images"), 3)
+	}
+}
+
+// endless is a server that never sends the messages of the end of a prompt.
+type endless struct{ comfyui.Server }
+
+// Follow implements comfyui.Prompts.
+func (e *endless) Follow(ctx context.Context, client string, deliver func(comfyui.Event) error) error {
+	return e.Server.Follow(ctx, client, func(event comfyui.Event) error {
+		switch event.(type) {
+		case comfyui.Succeeded, comfyui.Finished:
+			return nil
+		}
+		return deliver(event)
+	})
+}
+
+// A prompt whose end only polls report ends all the same.
+func TestTheMessagesOfTheEndAreAwaitedForABoundedTime(t *testing.T) {
+	t.Parallel()
 	r := simulated(t, sim.Options{Classes: classes.Popular()})
-	r.driver = driving.New(driving.Options{LostAfter: time.Minute, Poll: 20 * time.Millisecond})
-	r.server = &overtaken{Server: r.server, completed: make(chan struct{})}
+	r.driver = driving.New(driving.Options{LostAfter: 100 * time.Millisecond, Poll: 20 * time.Millisecond})
+	r.server = &endless{r.server}
 	require.NoError(t, r.run(batch("SaveImageWebsocket", map[string]any{}), "2"))
 	require.Len(t, r.elements("images"), 3)
 }
